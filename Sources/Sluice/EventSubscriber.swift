@@ -20,6 +20,8 @@ actor EventSubscriber {
     private var socket: EventSocket?
     private var listeners: [Int: Listener] = [:]
     private var waiters: [CommandID: [Int: CheckedContinuation<CommandOutcome, any Error>]] = [:]
+    /// Commands whose own topic is subscribed.
+    private var watched: Set<CommandID> = []
     private var lastNumber = 0
     private var isClosed = false
 
@@ -28,6 +30,8 @@ actor EventSubscriber {
     private static let buffered = 65_536
     private static let maxFramesEachRound = 1000
     private static let statusPrefix = Array("status/".utf8)
+    /// Commands that are subscribed one by one. With more waiters the statuses of all commands are.
+    private static let maxWatched = 256
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -101,14 +105,28 @@ actor EventSubscriber {
             return continuation.resume(throwing: CancellationError())
         }
         if waiters.isEmpty {
-            // One prefix for all waiters: the events of other commands are dropped before they are parsed.
-            _ = subscribe(Self.statusPrefix)
             loop.tick = { [weak self] now in self?.assumeIsolated { $0.poll(now) } }
             nextPoll = nil
         }
+        if waiters[id] == nil { watch(id) }
         waiters[id, default: [:]][number] = continuation
         settleIfEnded(id)
     }
+
+    /// Subscribes to the topic of a command: the coordinator answers at once with its status, so that an end is not
+    /// missed that came before the subscription stood.
+    private func watch(_ id: CommandID) {
+        if watched.count < Self.maxWatched, subscribe(Self.topic(id)) {
+            watched.insert(id)
+        } else if !watchesAll {
+            watchesAll = subscribe(Self.statusPrefix)
+        }
+    }
+
+    /// Whether the statuses of all commands are subscribed.
+    private var watchesAll = false
+
+    private static func topic(_ id: CommandID) -> [UInt8] { statusPrefix + Array("\(id)".utf8) }
 
     private func abandon(_ id: CommandID, _ number: Int) {
         guard let continuation = waiters[id]?.removeValue(forKey: number) else { return }
@@ -147,8 +165,11 @@ actor EventSubscriber {
 
     private func forget(_ id: CommandID) {
         waiters[id] = nil
-        if waiters.isEmpty {
-            loop.tick = nil
+        if watched.remove(id) != nil { socket?.unsubscribe(Self.topic(id)) }
+        guard waiters.isEmpty else { return }
+        loop.tick = nil
+        if watchesAll {
+            watchesAll = false
             socket?.unsubscribe(Self.statusPrefix)
         }
     }

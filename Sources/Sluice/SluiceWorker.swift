@@ -40,6 +40,7 @@ public struct SluiceWorker: Sendable {
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.grace = grace
+        configuration.operationsMayBlock = true
         do throws(StoreError) {
             let directory = DataDirectory(path: path)
             let store = try SQLiteStore(directory: directory, create: false)

@@ -44,6 +44,12 @@ package struct WorkerInfo: Sendable, Equatable {
         ]).text
     }
 
+    /// Whether a process has been ready as a worker, as far as the store says.
+    package static func isReady(_ pid: Int32, in store: any CommandStore) -> Bool {
+        let settings = try? store.settings(prefix: SettingKey.workerPrefix)
+        return settings?.values.contains { WorkerInfo(setting: $0)?.pid == pid } ?? false
+    }
+
     /// Stores the setting of this process, on a thread of its own because a worker is ready before that.
     /// Without the setting, `explain` and `status` show less.
     package static func store(

@@ -106,7 +106,7 @@ struct Fleet {
 
     /// - Returns: whether it had been told to end, what happens to it next, and what to do with the others.
     mutating func exited(
-        _ name: String, now: MonotonicTime, exit: (_ isIntentional: Bool) -> ChildExit
+        _ name: String, wasReady: Bool = false, now: MonotonicTime, exit: (_ isIntentional: Bool) -> ChildExit
     ) -> (isIntentional: Bool, next: Next, actions: [Action]) {
         var isIntentional = isStopping(name)
         var lived = Duration.zero
@@ -117,7 +117,7 @@ struct Fleet {
         self[name].phase = .waiting
         if isStopping(name) { return (isIntentional, .end, ended(name)) }
         if isIntentional { return (isIntentional, .restart(after: .zero), []) }
-        switch policy.verdict(at: now, lived: lived, history: &self[name].history) {
+        switch policy.verdict(at: now, lived: lived, wasReady: wasReady, history: &self[name].history) {
         case .restart(let delay):
             return (isIntentional, .restart(after: delay), [])
         case .giveUp:
@@ -175,7 +175,8 @@ struct Fleet {
 
     private mutating func begin(_ stage: ChildSpecification.Stage) -> [Action] {
         progress = .stopping(stage)
-        return signal(Self.terminate, to: names.filter { self[$0].stage == stage }) + [.beginGrace(.stage(stage))] + advance()
+        return signal(Self.terminate, to: names.filter { self[$0].stage == stage }) + [.beginGrace(.stage(stage))]
+            + advance()
     }
 
     private mutating func nextInTurn() -> [Action] {

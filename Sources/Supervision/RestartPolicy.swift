@@ -8,7 +8,7 @@ package struct RestartPolicy: Sendable, Equatable {
     package var maxDelay: Duration = .seconds(5)
     /// A child that lived for this long begins with the first delay again.
     package var healthyAfter: Duration = .seconds(10)
-    /// The supervisor gives up at this number of deaths of one child within ``deathWindow``.
+    /// The supervisor gives up at this number of deaths of one child within ``deathWindow``, before it was ready.
     package var deathLimit = 5
     package var deathWindow: Duration = .seconds(10)
 
@@ -34,9 +34,13 @@ package struct RestartPolicy: Sendable, Equatable {
     /// - Parameters:
     ///   - now: the time of the death.
     ///   - lived: from start to death.
-    package func verdict(at now: MonotonicTime, lived: Duration, history: inout History) -> Verdict {
+    ///   - wasReady: the child had been ready. A command that kills its worker, or a person, is then the cause, and not
+    ///     a child that cannot start: it is started again for as long as it takes.
+    package func verdict(
+        at now: MonotonicTime, lived: Duration, wasReady: Bool = false, history: inout History
+    ) -> Verdict {
         history.deaths.removeAll { now - $0 >= deathWindow }
-        history.deaths.append(now)
+        if !wasReady { history.deaths.append(now) }
         if history.deaths.count >= deathLimit { return .giveUp }
         let isHealthy = lived >= healthyAfter
         let doubled = history.lastDelay == .zero ? firstDelay : history.lastDelay * 2

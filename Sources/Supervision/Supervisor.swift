@@ -39,6 +39,9 @@ package final class Supervisor: Service {
     package struct Callbacks: Sendable {
         /// Called after each start of a child, when it can receive signals.
         package var onStart: @Sendable (_ name: String, _ pid: Int32) -> Void = { _, _ in }
+        /// Whether a child that has ended had been ready: its death does not count towards
+        /// ``RestartPolicy/deathLimit``. May block.
+        package var wasReady: @Sendable (_ name: String, _ pid: Int32) -> Bool = { _, _ in false }
         /// Called before a child gets SIGKILL.
         package var beforeKill: @Sendable (_ pid: Int32) -> Void = { _ in }
         /// Called after each end of a child, before its restart.
@@ -133,7 +136,8 @@ package final class Supervisor: Service {
                 ChildExit(
                     name: child.name, pid: pid, status: status, isIntentional: isIntentional, lastLines: lastLines)
             }
-            let outcome = state.withLock { $0.fleet.exited(child.name, now: now, exit: exit) }
+            let wasReady = await onThread("was-ready") { [callbacks] in callbacks.wasReady(child.name, pid) }
+            let outcome = state.withLock { $0.fleet.exited(child.name, wasReady: wasReady, now: now, exit: exit) }
             // Report first: the actions may end other children, whose reports must come later.
             report(exit(isIntentional: outcome.isIntentional), next: outcome.next)
             perform { _ in outcome.actions }

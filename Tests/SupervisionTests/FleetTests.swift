@@ -58,6 +58,24 @@ import Testing
         #expect(Self.end(&fleet, "worker-2").actions == [.allGone])
     }
 
+    @Test func `the death of a child that was ready does not count towards the limit`() {
+        var fleet = Self.running()
+        for number in 0..<20 {
+            let end = fleet.exited("worker-1", wasReady: true, now: MonotonicTime(nanoseconds: Int64(number))) {
+                ChildExit(name: "worker-1", pid: 1, status: .exited(3), isIntentional: $0, lastLines: [])
+            }
+            #expect(end.next != .end)
+            _ = fleet.started("worker-1", pid: 300 + Int32(number), now: .zero)
+        }
+        #expect(fleet.failure == nil)
+        for _ in 0..<4 {
+            _ = Self.end(&fleet, "worker-1")
+            _ = fleet.started("worker-1", pid: 400, now: .zero)
+        }
+        #expect(Self.end(&fleet, "worker-1").next == .end)
+        #expect(fleet.failure != nil)
+    }
+
     @Test func `a stop in turn ends one child after the other, and restarts the others meanwhile`() {
         var fleet = Self.running()
         #expect(fleet.stopInTurn() == [term("worker-1"), .beginGrace(.child("worker-1"))])

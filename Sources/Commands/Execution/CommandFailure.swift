@@ -29,12 +29,20 @@ public struct CommandFailure: Error, Sendable, Equatable {
         case destination = 5
     }
 
+    /// The knowledge of a failed operation about its work.
+    public enum Delivery: Sendable {
+        /// The destination has not done the work: no byte had left, or a final response refused it.
+        case refused
+        /// The destination may have done the work. A command that is not idempotent then goes to `inDoubt`.
+        case unknown
+    }
+
     /// The part that is at fault, which decides whether the failure is charged.
     public var fault: Fault
     /// A sentence that says what happened, to what, and what to do. It becomes the command's reason.
     public var reason: String
     /// Whether the command may have been delivered: a byte may have left and no final response came, or a 502
-    /// or 504 came. The default is false.
+    /// or 504 came. See ``Delivery``.
     public var ambiguous: Bool
     /// The minimum wait before the next execution, as the destination asked for it (`Retry-After`, RFC 9110,
     /// section 10.2.3). Nil, the default: the wait follows from the fault.
@@ -61,11 +69,18 @@ public struct CommandFailure: Error, Sendable, Equatable {
     ///   - fault: what is at fault, which decides whether the failure is charged.
     ///   - reason: a sentence that says what happened, to what, and what to do. It becomes the command's
     ///     reason.
-    ///   - ambiguous: whether the command may have been delivered. Then a command that is `sent` and not
-    ///     idempotent goes to `inDoubt`. The default is false.
+    ///   - delivery: whether the destination may have done the work. The default is ``Delivery/unknown``: only the
+    ///     operation can know that nothing was done. It makes no difference for a command that is idempotent, and
+    ///     before `sent`.
     ///   - retryAfter: the minimum wait before the next execution. Nil, the default: it follows from the
     ///     fault.
-    public init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
+    @_disfavoredOverload
+    public init(_ fault: Fault, reason: String, delivery: Delivery = .unknown, retryAfter: Duration? = nil) {
+        self.init(fault, reason: reason, ambiguous: delivery == .unknown, retryAfter: retryAfter)
+    }
+
+    /// As ``init(_:reason:delivery:retryAfter:)``, for operations of this package, which state each ambiguous failure.
+    package init(_ fault: Fault, reason: String, ambiguous: Bool = false, retryAfter: Duration? = nil) {
         self.fault = fault
         self.reason = reason
         self.ambiguous = ambiguous

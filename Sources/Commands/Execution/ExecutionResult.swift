@@ -11,11 +11,11 @@ public enum ExecutionResult: Sendable, Equatable {
     /// policy. `reason` is a sentence.
     case cancelled(reason: String)
 
-    /// The result to store, as JSON; nil: none.
+    /// The result to store, as JSON, within ``StoredLimits/result``; nil: none.
     package var storedResult: [UInt8]? {
         switch self {
-        case .success(let result): result
-        case .failure(let failure): failure.result
+        case .success(let result): result.map(StoredLimits.bounded(result:))
+        case .failure(let failure): failure.result.map(StoredLimits.bounded(result:))
         case .released, .cancelled: nil
         }
     }

@@ -150,6 +150,7 @@ actor Coordinator: LoopCallbackOwner {
     }
 
     private func heartbeat(now: MonotonicTime) {
+        environment.configuration.beat()
         let awake = awake.take()
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
@@ -264,9 +265,12 @@ actor Coordinator: LoopCallbackOwner {
 
     private func receiveSubscriptions() {
         let hadStatuses = events.hub.wantsStatuses
-        guard events.hub.receiveSubscriptions() else { return }
+        let new = events.hub.receiveSubscriptions()
+        events.publishStatuses(of: new.commands)
+        guard !new.prefixes.isEmpty else { return }
         events.publishSnapshot(
-            workers: dispatch.dispatcher.seats.values, links: links.reports(), isFirst: !hadStatuses)
+            for: new, workers: dispatch.dispatcher.seats.values, links: { links.reports() },
+            isFirst: !hadStatuses && events.hub.wantsStatuses)
     }
 }
 

@@ -20,6 +20,8 @@ package struct CoordinatorConfiguration: Sendable {
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
     /// Makes the command that removes the remains of one that has ended; nil where there are none.
     package var cleanup: @Sendable (Leftover) -> CommandDraft? = { _ in nil }
+    /// Called four times a second by the loop: for a watchdog.
+    package var beat: @Sendable () -> Void = {}
 
     package init() {}
 }

@@ -10,8 +10,11 @@ internal import ZeroMQ
 struct EventHub: ~Copyable {
     let socket: Socket
     private var prefixes: [[UInt8]: Int] = [:]
+    /// Commands whose own topic is subscribed: a process waits for their ends.
+    private(set) var watched: Set<CommandID> = []
     private var writer = JSONWriter(capacity: 1024)
     private let logger: Logger
+    /// Whether the statuses of all commands are wanted.
     private(set) var wantsStatuses = false
     private(set) var wantsProgress = false
     private(set) var wantsBandwidth = false
@@ -23,32 +26,60 @@ struct EventHub: ~Copyable {
         self.logger = logger
     }
 
+    /// The subscriptions that have come since the last call.
+    struct NewSubscriptions {
+        /// Commands whose own topic was subscribed.
+        var commands: [CommandID] = []
+        var prefixes: [[UInt8]] = []
+
+        /// Whether a subscriber wants topics that begin with this.
+        func want(_ topic: String) -> Bool {
+            let topic = Array(topic.utf8)
+            return prefixes.contains { $0.starts(with: topic) || topic.starts(with: $0) }
+        }
+    }
+
     /// Reads the subscriptions that have come.
-    /// - Returns: whether a new subscriber needs a snapshot.
-    mutating func receiveSubscriptions() -> Bool {
-        var isNew = false
+    mutating func receiveSubscriptions() -> NewSubscriptions {
+        var new = NewSubscriptions()
         do {
             while let frame = try socket.receive({ Array($0) }) {
                 guard let kind = frame.first else { continue }
                 let prefix = Array(frame.dropFirst())
-                if kind == 1 {
+                if let id = Self.command(prefix) {
+                    if kind == 1 {
+                        watched.insert(id)
+                        new.commands.append(id)
+                    } else {
+                        // libzmq reports only the last unsubscription of a prefix.
+                        watched.remove(id)
+                    }
+                } else if kind == 1 {
                     prefixes[prefix, default: 0] += 1
-                    isNew = true
+                    new.prefixes.append(prefix)
                 } else {
-                    // libzmq reports only the last unsubscription of a prefix.
                     prefixes[prefix] = nil
                 }
             }
         } catch {
             logger.error("Subscriptions cannot be read: \(error)")
         }
+        guard !new.prefixes.isEmpty || new.commands.isEmpty else { return new }
         wantsStatuses = wants("status/")
         wantsProgress = wants("progress/")
         wantsBandwidth = wants("bandwidth/")
         wantsCounts = wants("counts")
         wantsLinks = wants("link/")
-        return isNew
+        return new
     }
+
+    /// The command whose topic this is; nil for any other prefix.
+    private static func command(_ prefix: [UInt8]) -> CommandID? {
+        guard prefix.count == statusPrefix.count + 36, prefix.starts(with: statusPrefix) else { return nil }
+        return CommandID(String(decoding: prefix.dropFirst(statusPrefix.count), as: UTF8.self))
+    }
+
+    private static let statusPrefix = Array("status/".utf8)
 
     mutating func status(_ event: StatusEvent, snapshot: Bool = false) {
         publish { Event.status(event, snapshot: snapshot, to: &$0) }

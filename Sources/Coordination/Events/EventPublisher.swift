@@ -29,13 +29,18 @@ final class EventPublisher {
     // MARK: Transitions
 
     func publish(_ event: StatusEvent, now: MonotonicTime) {
-        guard hub.wantsStatuses else { return }
+        guard hub.wantsStatuses else {
+            // A process that waits for one command needs no order among others.
+            if hub.watched.contains(event.transition.id) { hub.status(event) }
+            return
+        }
         sequencer.add(event, now: now) { hub.status($0) }
     }
 
     /// A producer or a person wrote transitions of these commands.
     func changed(_ ids: some Sequence<CommandID>) {
         for id in ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
+        if !hub.watched.isEmpty, !hub.wantsStatuses { publishStatuses(of: ids.filter { hub.watched.contains($0) }) }
     }
 
     /// Reads what workers have not reported: gaps, and what producers and people wrote.
@@ -91,20 +96,45 @@ final class EventPublisher {
 
     // MARK: Snapshots
 
-    /// Tells a new subscriber what there is.
+    /// Tells processes that wait for commands how these stand, as snapshots: a command may have ended before the
+    /// subscription stood.
+    func publishStatuses(of ids: [CommandID]) {
+        guard !ids.isEmpty else { return }
+        let shardCount = store.shardCount
+        store.read("The statuses of commands cannot be read", isUrgent: true) { store throws(StoreError) in
+            var events: [StatusEvent] = []
+            for id in ids {
+                guard let command = try store.command(id) else { continue }
+                events.append(command.event(shard: id.shard(of: shardCount)))
+            }
+            return events
+        } then: { [self] events in
+            for event in events { hub.status(event, snapshot: true) }
+        }
+    }
+
+    /// Tells new subscribers what there is of the topics that they want.
     /// - Parameters:
     ///   - workers: all that are registered.
-    ///   - links: all links, with their history.
+    ///   - links: all links, with their history; called where they are wanted.
     ///   - isFirst: no monitor had subscribed to statuses before.
-    func publishSnapshot(workers: some Sequence<WorkerRecord>, links: [LinkReport], isFirst: Bool) {
+    func publishSnapshot(
+        for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>, links: () -> [LinkReport],
+        isFirst: Bool
+    ) {
         let at = Timestamp.now
-        for record in workers.sorted(by: { $0.seat < $1.seat }) {
-            hub.worker(record, state: record.phaseName, at: at, snapshot: true)
+        if new.want("worker/") {
+            for record in workers.sorted(by: { $0.seat < $1.seat }) {
+                hub.worker(record, state: record.phaseName, at: at, snapshot: true)
+            }
         }
-        for report in links { hub.link(report, at: at, snapshot: true) }
-        for (seat, links) in lastTransfers {
-            for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
+        if new.want("link/") { for report in links() { hub.link(report, at: at, snapshot: true) } }
+        if new.want("bandwidth/") {
+            for (seat, links) in lastTransfers {
+                for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
+            }
         }
+        guard new.want("counts") || new.want("status/") else { return }
         store.read("A snapshot cannot be read") { store throws(StoreError) in
             (
                 try store.counts(),
@@ -120,6 +150,16 @@ final class EventPublisher {
             }
             if isFirst { sequencer = EventSequencer(newest: newest) }
         }
+    }
+}
+
+extension Command {
+    /// As an event of a snapshot, with the number 0.
+    fileprivate func event(shard: Int) -> StatusEvent {
+        var transition = Transition(seq: 0, id: id, status: status, at: updatedAt, claim: claim, reason: reason)
+        transition.seat = seat
+        return StatusEvent(
+            transition: transition, type: type, qos: qos, destination: destination, retries: retries, shard: shard)
     }
 }
 

@@ -14,7 +14,7 @@ final class StoreMigrator {
     private var isRunning = false
     /// Shards that may have an earlier version.
     private var remaining: [Int]
-    /// What was logged last: once is enough.
+    /// The last line that was logged: once is enough.
     private var logged = ""
 
     init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner) {
@@ -74,10 +74,10 @@ final class StoreMigrator {
                 return (LogLine(level: .info, text: text), false)
             }
         } catch {
-            guard error.code.makesShardUnusable else {
-                return (LogLine(level: .warning, text: "A shard was not migrated: \(error.message)", shard: shard), false)
-            }
-            return (nil, false)
+            // Each reader of an unusable shard reports it.
+            guard !error.code.makesShardUnusable else { return (nil, false) }
+            let text = "A shard was not migrated: \(error.message)"
+            return (LogLine(level: .warning, text: text, shard: shard), false)
         }
     }
 

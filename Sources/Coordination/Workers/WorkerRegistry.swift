@@ -65,6 +65,7 @@ final class WorkerRegistry {
         }
         // A late frame from a worker that was already replaced.
         guard !seatLocks.isTaken(seat, from: head.epoch) else { return nil }
+        let program = programs[seat].flatMap { $0.epoch == head.epoch ? $0.program : nil }
         let offersToReturn = remove(seat: seat)
         do {
             try openConnection(seat: seat, epoch: head.epoch, hello)
@@ -72,7 +73,6 @@ final class WorkerRegistry {
             logger.error("A worker cannot be registered: \(error)", metadata: ["seat": "\(seat)"])
             return nil
         }
-        let program = programs[seat].flatMap { $0.epoch == head.epoch ? $0.program : nil }
         let record = WorkerRecord(seat: seat, epoch: head.epoch, hello: hello, program: program)
         dispatch.dispatcher.workerJoined(record)
         logger.info(

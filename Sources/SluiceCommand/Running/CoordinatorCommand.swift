@@ -29,6 +29,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         try Services.requireDescriptors()
         let logger = log.logger("coordinator")
         var configuration = CoordinatorConfiguration()
+        configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
         let (directory, store) = try data.store(create: true)
         let spool = Spool(directory: directory.spool)

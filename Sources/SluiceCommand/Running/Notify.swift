@@ -10,6 +10,14 @@ enum Notify {
         send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicTime.now.nanoseconds / 1000)")
     }
 
+    /// Resets the watchdog of systemd (`WatchdogSec`): call it from the loop that must not hang. Does nothing where
+    /// there is none.
+    static func alive() { if hasWatchdog { send("WATCHDOG=1") } }
+
+    /// sd_watchdog_enabled(3)
+    private static let hasWatchdog =
+        getenv("WATCHDOG_USEC") != nil && (getenv("WATCHDOG_PID").map { String(cString: $0) == "\(getpid())" } ?? true)
+
     /// Read once, so that ``keep()`` can hide it from children.
     private static let path = getenv("NOTIFY_SOCKET").flatMap { ByteText.text($0) }
 

@@ -36,7 +36,9 @@ final class Reload: Sendable {
                 guard move(from: .checking, to: .draining) else { return }
                 logger.notice(
                     "Reloading: each worker drains in its turn, then the installed program starts.",
-                    metadata: ["from": "\(SluiceVersion.current)", "to": "\(version)", "path": "\(Executable.installed)"])
+                    metadata: [
+                        "from": "\(SluiceVersion.current)", "to": "\(version)", "path": "\(Executable.installed)",
+                    ])
                 Notify.reloading()
                 drain()
             } catch {

@@ -59,7 +59,7 @@ struct UpCommand: AsyncParsableCommand {
         // Checked before the children start, so that one process reports a fault, not every child.
         _ = try await ConfigurationFile(data, directory).uploads()
         // Made before the children start, so that they do not race for it.
-        _ = try data.store(create: true)
+        let (_, store) = try data.store(create: true)
         let lock = directory.run.probe(.coordinator)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
@@ -71,6 +71,9 @@ struct UpCommand: AsyncParsableCommand {
         var options = Supervisor.Options()
         options.gracePeriod = grace.duration + WorkerConfiguration.stopTimeout + .seconds(5)
         var callbacks = Supervisor.Callbacks()
+        callbacks.wasReady = { name, pid in
+            name == Self.coordinator ? watchdog.hasHeardCoordinator : WorkerInfo.isReady(pid, in: store)
+        }
         callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
         callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }
         let supervisor = Supervisor(

@@ -2,6 +2,7 @@ internal import Host
 internal import Logging
 internal import Sluice
 internal import Store
+internal import Synchronization
 internal import Wire
 internal import ZeroMQ
 
@@ -20,6 +21,8 @@ actor Watchdog {
     private var silence = Duration.zero
     private var lastTick: MonotonicTime?
     private var hasBeenReady = false
+    /// Whether the running coordinator was heard.
+    private let heard = Atomic<Bool>(false)
 
     private static let tick: Duration = .milliseconds(250)
     private static let timeout: Duration = .seconds(5)
@@ -51,10 +54,13 @@ actor Watchdog {
 
     /// The coordinator has died: the next one has the whole time of a start.
     nonisolated func reset() {
+        heard.store(false, ordering: .sequentiallyConsistent)
         loop.perform { [weak self] in self?.assumeIsolated { $0.expectNext() } }
     }
 
     nonisolated func stop() { loop.stop() }
+
+    nonisolated var hasHeardCoordinator: Bool { heard.load(ordering: .sequentiallyConsistent) }
 
     // MARK: On the loop
 
@@ -72,6 +78,7 @@ actor Watchdog {
         socket = consume made
         loop.tick = { [weak self] now in
             guard let self else { return nil }
+            Notify.alive()
             if assumeIsolated({ $0.isSilent(now) }) {
                 // First the kill: the reader of the log may hang as well.
                 onSilence()
@@ -93,6 +100,7 @@ actor Watchdog {
                 head.epoch >= minEpoch
             else { continue }
             epoch = head.epoch
+            heard.store(true, ordering: .sequentiallyConsistent)
             silence = .zero
             if !hasBeenReady {
                 hasBeenReady = true

@@ -78,6 +78,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let (_, store) = try data.store(create: true)
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
+        configuration.beat = { Notify.alive() }
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache

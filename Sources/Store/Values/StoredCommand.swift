@@ -66,7 +66,9 @@ struct StoredCommand: Equatable {
         changes.addToCount(-1, command.status, command.qos)
         changes.addToCount(1, status, command.qos)
         let transition = changes.record(
-            id, status, at: now, seat: seat, claim: command.claim, reason: reason, previous: newestSeq)
+            id, status, at: now, seat: seat, claim: command.claim, reason: reason.map(StoredLimits.bounded),
+            previous: newestSeq)
+        command.reason = command.reason.map(StoredLimits.bounded)
         newestSeq = transition.seq
         command.status = status
         command.updatedAt = now

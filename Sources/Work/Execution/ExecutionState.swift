@@ -146,13 +146,18 @@ enum ExecutionState: Sendable {
     }
 }
 
+/// The task of an execution was stopped before its operation was called: it waited for a thread.
+struct ExecutionNotBegun: Error {}
+
 extension ExecutionState.Run {
     /// A success that was given wins over a stop.
     func result(of outcome: Result<[UInt8]?, any Error>, mayHaveSent: Bool) -> ExecutionResult {
         switch outcome {
         case .success(let result): return .success(result: result)
         case .failure(let error):
-            let failure = error as? CommandFailure
+            var failure = error as? CommandFailure
+            let mayHaveSent = mayHaveSent && !(error is ExecutionNotBegun)
+            if !mayHaveSent { failure?.ambiguous = false }
             if let stop { return stop.result(ambiguous: failure?.ambiguous ?? mayHaveSent) }
             return .failure(failure ?? CommandFailure(.command, reason: "\(error)", ambiguous: mayHaveSent))
         }

@@ -119,7 +119,7 @@ extension Executor.State {
     fileprivate mutating func lost(_ id: CommandID, claim: Int, isInStore: Bool = false) {
         guard let gone = slots.held.lost(id, claim: claim) else { return }
         gone.sent?.resume(returning: false)
-        gone.run?.task.cancel()
+        if let task = gone.run?.task { cancellations.append(task) }
         if isInStore, let entry = gone.run?.logEntry { startedExecutions?.end(entry) }
         retire(gone, clearsLog: !isInStore)
     }

@@ -14,7 +14,7 @@ extension Executor.State {
 
     mutating func perform(_ action: HeldCommands.StopAction) {
         switch action {
-        case .cancel(let task): task.cancel()
+        case .cancel(let task): cancellations.append(task)
         case .write(let write): writes.append(write)
         }
     }

@@ -21,7 +21,9 @@ final class Executor: Sendable {
         var paces = PaceTable()
         /// When an execution last succeeded there.
         var successes: [Destination: MonotonicTime] = [:]
-        var whenIdle: [CheckedContinuation<Void, Never>] = []
+        var whenIdle: [@Sendable () -> Void] = []
+        /// Tasks to cancel at the end of this round of changes.
+        var cancellations: [Task<Void, Never>] = []
         /// The log of started executions; nil where it cannot be kept.
         var startedExecutions: StartedExecutions?
         /// For the committers, at the end of this round of changes.
@@ -42,15 +44,20 @@ final class Executor: Sendable {
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
     let publish: @Sendable (Published) -> Void
+    private let operationExecutor: (any TaskExecutor)?
+    let canceller = BlockingThread(named: "sluice-cancel")
     private let combiner: FlatCombiner<State>
     private let outbox: Mutex<Outbox>
 
     /// - Parameters:
     ///   - wakeReporter: called when ``takeReports()`` has something to return; cheap, from any thread.
+    ///   - operationExecutor: runs the operations; nil for the cooperative pool, whose threads no operation may
+    ///     block.
     ///   - publish: sends an event of an execution, from any thread.
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
-        startedExecutions: sending StartedExecutions?, wakeReporter: @escaping @Sendable () -> Void,
+        startedExecutions: sending StartedExecutions?, operationExecutor: (any TaskExecutor)? = nil,
+        wakeReporter: @escaping @Sendable () -> Void,
         publish: @escaping @Sendable (Published) -> Void = { _ in }
     ) {
         self.registry = registry
@@ -58,6 +65,7 @@ final class Executor: Sendable {
         self.logger = logger
         self.wakeReporter = wakeReporter
         self.publish = publish
+        self.operationExecutor = operationExecutor
         var slots = SlotScheduler(concurrency: concurrency)
         if startedExecutions == nil { slots.maxSuspects = 1 }
         outbox = Mutex(Outbox(state: slots.state))
@@ -129,20 +137,24 @@ final class Executor: Sendable {
 
     // MARK: Draining
 
-    /// From now on nothing starts; releases what has not started, and stops low quality at once.
+    /// From now on nothing starts; releases what has not started, and stops low quality at once. A command of low
+    /// quality that is not idempotent would be in doubt: it has the grace of the others.
     func drain() {
         change { state in
             state.releaseUnstarted()
-            state.stopAll { $0.qos.serviceClass == .low }
+            state.stopAll { $0.qos.serviceClass == .low && $0.idempotent }
         }
     }
 
     /// The grace is over: stops the rest.
     func stopAll() { change { $0.stopAll { _ in true } } }
 
-    /// Returns when the worker holds no command any more.
-    func idle() async {
-        await withCheckedContinuation { continuation in change { $0.whenIdle.append(continuation) } }
+    /// Calls `body`, on any thread, when the worker holds no command any more.
+    func whenIdle(_ body: @escaping @Sendable () -> Void) { change { $0.whenIdle.append(body) } }
+
+    /// The types of the commands that run.
+    func runningTypes(_ body: @escaping @Sendable ([String]) -> Void) {
+        change { state in body(state.slots.held.begun.map(\.command.type)) }
     }
 
     // MARK: The task of an execution
@@ -153,6 +165,8 @@ final class Executor: Sendable {
     private func execute(_ execution: CommandExecution, _ operation: any CommandOperation) async {
         let outcome: Result<[UInt8]?, any Error>
         do {
+            // All threads may have been busy since it was given its slot.
+            if Task.isCancelled { throw ExecutionNotBegun() }
             if operation.preparesBeforeSending {
                 try await operation.prepare(execution)
                 guard await commitSent(execution) else { throw CancellationError() }
@@ -221,10 +235,19 @@ final class Executor: Sendable {
         state.reports.removeAll(keepingCapacity: true)
         if wakes { wakeReporter() }
         if state.slots.held.count == 0, !state.whenIdle.isEmpty {
-            for continuation in state.whenIdle { continuation.resume() }
+            for body in state.whenIdle { body() }
             state.whenIdle = []
         }
+        if !state.cancellations.isEmpty {
+            // A cancellation handler of an operation may block, and this thread may be the loop's.
+            let tasks = state.cancellations
+            state.cancellations = []
+            canceller.perform { for task in tasks { task.cancel() } }
+        }
     }
+
+    /// Ends the thread that cancels tasks.
+    func close() { canceller.close() }
 
     /// Claims, starts and preempts as the scheduler decides.
     /// - Returns: whether slots are free again, because the shards of some claims are locked.
@@ -244,7 +267,9 @@ final class Executor: Sendable {
         commit(&state.writes)
         for start in decision.starts {
             let logEntry = state.logStart(of: start.execution.id)
-            let task = Task { await self.execute(start.execution, start.operation) }
+            let task = Task(executorPreference: operationExecutor) {
+                await self.execute(start.execution, start.operation)
+            }
             state.slots.held.started(start, task: task, logEntry: logEntry)
         }
         return hasFreedSlots

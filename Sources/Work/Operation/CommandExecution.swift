@@ -66,8 +66,15 @@ public final class CommandExecution: Sendable {
     /// with each chunk there is ``progress(offset:total:)``.
     /// - Parameter state: replaces the checkpoint before. A few hundred bytes. Empty: there is nothing to go on
     ///   from, and nothing is left at the destination.
-    /// - Throws: `CancellationError` where another execution has taken the command over.
-    public func saveCheckpoint(_ state: [UInt8]) async throws { try await saver(state) }
+    /// - Throws: `CancellationError` where another execution has taken the command over; a final ``CommandFailure``
+    ///   where the checkpoint is larger than 1 MiB.
+    public func saveCheckpoint(_ state: [UInt8]) async throws {
+        guard state.count <= StoredLimits.checkpoint else {
+            let problem = "a checkpoint has \(state.count) bytes, and at most \(StoredLimits.checkpoint) are kept"
+            throw CommandFailure(.final, reason: problem, ambiguous: true)
+        }
+        try await saver(state)
+    }
 
     /// Publishes an event to monitors, under a topic of `Published.topics`. It is a hint that may be lost.
     package func publish(_ topic: String, _ body: JSONValue) { publisher(topic, body) }

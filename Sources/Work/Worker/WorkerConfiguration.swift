@@ -7,9 +7,13 @@ package struct WorkerConfiguration: Sendable {
     /// How long an operation may take to stop when the worker drains: the grace of a program is at most this
     /// then. `up` waits for the grace, this time and a margin before it kills a worker.
     package static let stopTimeout: Duration = .seconds(10)
+    /// Whether operations run on threads of their own (``OperationExecutor``), because they may block.
+    package var operationsMayBlock = false
     /// A descriptor that reads end-of-file when the parent is gone: then the worker drains. Nil: there is
     /// none.
     package var parentDescriptor: Int32?
+    /// Called four times a second by the loop: for a watchdog.
+    package var beat: @Sendable () -> Void = {}
 
     package init() {}
 }

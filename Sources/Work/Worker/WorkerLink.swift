@@ -117,6 +117,7 @@ actor WorkerLink {
         guard let executor else { return nil }
         if now >= nextReport {
             nextReport = Self.nextReport(after: now)
+            configuration.beat()
             executor.tick(now: now)
             send(.state(executor.workerState))
             let elapsed = max(now - transfersAt, .milliseconds(1))

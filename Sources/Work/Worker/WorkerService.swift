@@ -63,6 +63,9 @@ package final class WorkerService: Service {
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             startedExecutions: startedExecutions,
+            operationExecutor: configuration.operationsMayBlock
+                ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
+                : nil,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } },
             publish: { event in loop.perform { link.assumeIsolated { $0.publish(event) } } })
         for (shard, committer) in committers.enumerated() {
@@ -82,7 +85,13 @@ package final class WorkerService: Service {
 
         await untilAskedToStop(link)
         onPhase(seat.number, .draining)
-        await drain(executor)
+        guard await drain(executor) else {
+            // The lock of the seat is held for as long as this process lives, so no other worker runs these commands
+            // beside the operations that go on.
+            _ = Unmanaged.passRetained(seat.lock)
+            throw OperationsDidNotStop(types: await runningTypes(executor), grace: configuration.grace)
+        }
+        executor.close()
         await link.flush()
         for committer in committers { await onThread("close") { committer.close() } }
         await link.flush()
@@ -114,16 +123,25 @@ package final class WorkerService: Service {
     }
 
     /// Releases low quality at once, and the rest after the grace.
-    private func drain(_ executor: Executor) async {
+    /// - Returns: false where an operation has ignored its cancellation for ``WorkerConfiguration/stopTimeout``.
+    private func drain(_ executor: Executor) async -> Bool {
         executor.drain()
         let grace = configuration.grace
-        // Detached, because a child of a cancelled task is cancelled too, and there would be no grace.
-        let timer = Task.detached {
-            try? await Task.sleep(for: grace)
-            if !Task.isCancelled { executor.stopAll() }
+        let (ends, end) = AsyncStream<Bool>.makeStream()
+        executor.whenIdle { end.yield(true) }
+        // On a thread, because operations may block all threads of the cooperative pool.
+        let timer = DrainTimer(grace: grace, stopTimeout: WorkerConfiguration.stopTimeout) {
+            executor.stopAll()
+        } whenOver: {
+            end.yield(false)
         }
-        await executor.idle()
+        // Detached, because a cancelled task would not wait for the stream.
+        let isIdle = await Task.detached { await ends.first { _ in true } ?? true }.value
         timer.cancel()
-        await timer.value
+        return isIdle
+    }
+
+    private func runningTypes(_ executor: Executor) async -> [String] {
+        await withCheckedContinuation { continuation in executor.runningTypes { continuation.resume(returning: $0) } }
     }
 }

@@ -27,7 +27,8 @@ extension EndToEndTests {
             let data = DataDirectory(path: installation.data)
             return Set(
                 try data.shards().flatMap { shard in
-                    try SQLiteProbe(data.shard(shard)).texts("SELECT ifnull(max(value), 2) FROM meta WHERE key = 'version'")
+                    try SQLiteProbe(data.shard(shard)).texts(
+                        "SELECT ifnull(max(value), 2) FROM meta WHERE key = 'version'")
                 })
         }
 
@@ -44,7 +45,8 @@ extension EndToEndTests {
                 let store = try installation.store()
                 for id in before + ids { try await installation.await(id, .success, in: store) }
                 try await until("the migration", within: .seconds(20)) { try Self.versions(installation) == ["3"] }
-                let later = try await installation.sluice("submit", "noop", "--unique-for", "1h", "--unique-key", "b").ids
+                let later = try await installation.sluice("submit", "noop", "--unique-for", "1h", "--unique-key", "b")
+                    .ids
                 try await installation.await(try #require(later.first), .success, in: store)
                 #expect(worker.ending == nil)
             }
@@ -129,7 +131,9 @@ extension EndToEndTests {
                 try Data("#!/bin/sh\necho broken >&2; exit 3\n".utf8).write(to: URL(fileURLWithPath: program))
                 #expect(chmod(program, 0o755) == 0)
                 up.signal(SIGHUP)
-                try await until("its refusal") { up.errors.contains("Not reloaded, because") && up.errors.contains("broken") }
+                try await until("its refusal") {
+                    up.errors.contains("Not reloaded, because") && up.errors.contains("broken")
+                }
                 #expect(try await installation.workers() == before)
                 let id = try #require(try await installation.sluice("submit", "noop").ids.first)
                 try await installation.await(id, .success, in: try installation.store())

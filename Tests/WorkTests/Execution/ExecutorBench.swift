@@ -37,6 +37,7 @@ final class Bench: Sendable {
     ///   - spoils: whether a commit with this write fails for good.
     init(
         _ operations: [Scripted], concurrency: Int = 4, startedExecutions directory: String? = nil,
+        operationExecutor: (any TaskExecutor)? = nil,
         spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
     ) throws {
         let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
@@ -53,7 +54,7 @@ final class Bench: Sendable {
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions,
-            wakeReporter: {})
+            operationExecutor: operationExecutor, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
@@ -110,4 +111,16 @@ final class Bench: Sendable {
     }
 
     func close() async { await onThread("close") { [committers] in for committer in committers { committer.close() } } }
+}
+
+extension Executor {
+    /// Returns when the worker holds no command any more.
+    func idle() async {
+        await withCheckedContinuation { continuation in whenIdle { continuation.resume() } }
+    }
+
+    /// Returns when the tasks that were told to stop are cancelled.
+    func cancellations() async {
+        await withCheckedContinuation { continuation in canceller.perform { continuation.resume() } }
+    }
 }

@@ -51,10 +51,12 @@ import Wire
 
     @Test func `a drain releases low quality at once and lets the rest end`() async throws {
         let finish = AsyncStream<Void>.makeStream()
+        let started = Mutex(0)
         let bench = try Bench([
             Scripted(
                 type: "a",
                 body: { execution in
+                    started.withLock { $0 += 1 }
                     if execution.command.qos.serviceClass == .low {
                         try await Task.sleep(for: .seconds(600))
                     } else {
@@ -67,8 +69,7 @@ import Wire
         let middle = try bench.submit("a")
         bench.offer(low, "a", qos: .background)
         bench.offer(middle, "a")
-        try await bench.reach(.sent, low)
-        try await bench.reach(.sent, middle)
+        try await until("both operations") { started.withLock { $0 } == 2 }
         bench.executor.drain()
         try await bench.reach(.new, low)
         #expect(try bench.command(middle).status == .sent)
@@ -77,6 +78,90 @@ import Wire
         try await bench.reach(.success, middle)
         await bench.executor.idle()
         #expect(bench.executor.workerState.phase == .draining)
+        await bench.close()
+    }
+
+    @Test func `a command of low quality that is not idempotent has the grace of the others`() async throws {
+        let finish = AsyncStream<Void>.makeStream()
+        let started = Mutex(false)
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { _ in
+                    started.withLock { $0 = true }
+                    for await _ in finish.stream { break }
+                    try Task.checkCancellation()
+                    return nil
+                })
+        ])
+        let id = try bench.submit("a", qos: .background, idempotent: false)
+        bench.offer(id, "a", qos: .background)
+        try await until("its operation") { started.withLock { $0 } }
+        bench.executor.drain()
+        finish.continuation.yield()
+        try await bench.reach(.success, id)
+        await bench.close()
+    }
+
+    @Test func `a command whose operation was not called yet is released, and not in doubt`() async throws {
+        let threads = HeldThreads()
+        let bench = try Bench([Scripted(type: "a", body: { _ in nil })], operationExecutor: threads)
+        let id = try bench.submit("a", idempotent: false)
+        bench.offer(id, "a")
+        try await bench.reach(.sent, id)
+        try await until("its task") { threads.count > 0 }
+        bench.executor.drain()
+        bench.executor.stopAll()
+        // The cancellation reaches the task before a thread does.
+        await bench.executor.cancellations()
+        threads.release()
+        await bench.executor.idle()
+        #expect(try bench.command(id).status == .new)
+        await bench.close()
+    }
+
+    @Test func `a cancellation handler that blocks delays no other command`() async throws {
+        let blocked = DispatchSemaphore(value: 0)
+        let bench = try Bench([
+            Scripted(
+                type: "blocks",
+                body: { _ in
+                    try await withTaskCancellationHandler {
+                        try await Task.sleep(for: .seconds(600))
+                    } onCancel: {
+                        blocked.wait()
+                    }
+                    return nil
+                }), Scripted(type: "a", body: { _ in nil }),
+        ])
+        let first = try bench.submit("blocks")
+        bench.offer(first, "blocks")
+        try await bench.reach(.sent, first)
+        try bench.cancel(first)
+        let second = try bench.submit("a")
+        bench.offer(second, "a")
+        try await bench.reach(.success, second)
+        blocked.signal()
+        try await bench.reach(.cancelled, first)
+        await bench.close()
+    }
+
+    @Test func `operations that block their threads do not stop each other or the pool`() async throws {
+        let go = DispatchSemaphore(value: 0)
+        let bench = try Bench(
+            [
+                Scripted(
+                    type: "a",
+                    body: { _ in
+                        go.wait()
+                        return nil
+                    })
+            ], concurrency: 8, operationExecutor: OperationExecutor(maxThreads: 8))
+        let ids = try (0..<8).map { _ in try bench.submit("a") }
+        for id in ids { bench.offer(id, "a") }
+        for id in ids { try await bench.reach(.sent, id) }
+        for _ in ids { go.signal() }
+        for id in ids { try await bench.reach(.success, id) }
         await bench.close()
     }
 

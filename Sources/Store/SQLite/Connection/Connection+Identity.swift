@@ -60,7 +60,8 @@ extension Connection {
     }
 
     func storedVersion() throws(StoreError) -> Int {
-        Int(try integer("SELECT ifnull((SELECT value FROM meta WHERE key = 'version'), (SELECT * FROM pragma_user_version))"))
+        let sql = "SELECT ifnull((SELECT value FROM meta WHERE key = 'version'), (SELECT * FROM pragma_user_version))"
+        return Int(try integer(sql))
     }
 
     static func foreign(_ number: Int, _ path: String) -> StoreError {

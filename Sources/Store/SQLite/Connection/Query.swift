@@ -247,7 +247,8 @@ enum Query: Int, CaseIterable {
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
                     open_deadline, unique_key, fingerprint, total, last, created_at, updated_at\
                     \(added.map { ", " + $0.name }.joined()), status)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(added.map { _ in ", ?" }.joined()), 0)", rows)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(added.map { _ in ", ?" }.joined()), 0)", rows
+                )
             case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 return values(

@@ -118,7 +118,7 @@ enum Schema {
         INSERT INTO leftover(turn, due)
             SELECT c.turn, iif(c.status = 10, unixepoch() * 1000 + 86400000, c.updated_at)
             FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.status IN (5, 10) AND length(p.kept) > 0;
-        """,
+        """
     ]
 
     /// The SQL that fills the tables of a new shard.
