@@ -61,6 +61,14 @@ ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size
     return fgetxattr(descriptor, name, value, count);
 }
 
+int clinux_lock_bytes(int descriptor, off_t start, off_t count, int is_shared) {
+    struct flock lock = {
+        .l_type = is_shared ? F_RDLCK : F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+    return fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
+int clinux_replace_descriptor(int descriptor, int replaced) { return dup3(descriptor, replaced, O_CLOEXEC); }
+
 int clinux_fcntl(int descriptor, int command, int argument) { return fcntl(descriptor, command, argument); }
 
 long long clinux_monotonic(void) {

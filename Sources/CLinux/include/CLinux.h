@@ -33,6 +33,12 @@ int clinux_rename_exclusive(const char *from, const char *to);
 int clinux_set_attribute(int descriptor, const char *name, const void *value, size_t count);
 /// Reads an extended attribute of an open file: its bytes, or -1 with errno. fgetxattr(2).
 ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size_t count);
+/// Locks bytes of an open file for its open file description, without waiting: -1 with EAGAIN or EACCES where
+/// another one holds them. An exclusive lock needs a descriptor that may write. fcntl(2) with F_OFD_SETLK, Linux
+/// 3.15, whose struct has the name of a function in Swift.
+int clinux_lock_bytes(int descriptor, off_t start, off_t count, int is_shared);
+/// Moves an open file to the number of another descriptor, which it closes; close-on-exec. dup3(2).
+int clinux_replace_descriptor(int descriptor, int replaced);
 /// fcntl(2) with an integer argument.
 int clinux_fcntl(int descriptor, int command, int argument);
 /// CLOCK_MONOTONIC in nanoseconds.
