@@ -88,11 +88,7 @@ package struct Socket: ~Copyable, @unchecked Sendable {
     /// Makes the socket reachable. Replaces a socket file at the path, so hold a lock that says that no
     /// process uses it; anything else at that path is an error. The mode of the file follows the umask.
     package borrowing func bind(_ endpoint: Endpoint) throws(ZeroMQError) {
-        let core = checked()
-        try endpoint.checkLength()
-        try endpoint.checkReplaceable()
-        core.mayBeReadable = true
-        guard zmq_bind(core.handle, endpoint.address) == 0 else { throw .last("bind", endpoint: endpoint) }
+        try checked().bind(endpoint)
     }
 
     /// Connects now or whenever the peer is there, and again after each loss.

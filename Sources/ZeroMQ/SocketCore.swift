@@ -41,6 +41,13 @@ final class SocketCore: @unchecked Sendable {
         }
     }
 
+    func bind(_ endpoint: Endpoint) throws(ZeroMQError) {
+        try endpoint.checkLength()
+        try endpoint.checkReplaceable()
+        mayBeReadable = true
+        guard zmq_bind(handle, endpoint.address) == 0 else { throw .last("bind", endpoint: endpoint) }
+    }
+
     func close() {
         guard !isClosed else { return }
         isClosed = true

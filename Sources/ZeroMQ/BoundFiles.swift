@@ -1,0 +1,44 @@
+internal import Host
+
+/// The files of bound sockets. Peers that are connected keep their connections when a file is removed, but no
+/// other can connect, so the socket is bound anew. Confined to the loop of the sockets.
+package final class BoundFiles {
+    private struct Entry {
+        weak var core: SocketCore?
+        var endpoint: Endpoint
+        /// Nil where the file was gone right after the bind.
+        var identity: FileIdentity?
+    }
+
+    private var entries: [Entry] = []
+
+    package init() {}
+
+    /// Binds a socket to an `ipc` endpoint.
+    package func bind(_ socket: borrowing Socket, _ endpoint: Endpoint) throws(ZeroMQError) {
+        let core = socket.checked()
+        try core.bind(endpoint)
+        entries.removeAll { $0.core == nil || $0.endpoint == endpoint }
+        entries.append(Entry(core: core, endpoint: endpoint, identity: Self.identity(endpoint)))
+    }
+
+    /// Binds the sockets anew whose files were removed or replaced. Connections stay as they are.
+    /// - Returns: the paths of these files.
+    package func bindMissing() throws(ZeroMQError) -> [String] {
+        var paths: [String] = []
+        for index in entries.indices {
+            let entry = entries[index]
+            guard let core = entry.core, !core.isClosed else { continue }
+            let identity = Self.identity(entry.endpoint)
+            guard identity == nil || identity != entry.identity else { continue }
+            try core.bind(entry.endpoint)
+            entries[index].identity = Self.identity(entry.endpoint)
+            paths.append(entry.endpoint.path ?? entry.endpoint.address)
+        }
+        return paths
+    }
+
+    private static func identity(_ endpoint: Endpoint) -> FileIdentity? {
+        endpoint.path.flatMap { FileIdentity(at: $0, followsLinks: false) }
+    }
+}
