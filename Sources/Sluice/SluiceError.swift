@@ -7,7 +7,8 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: Sendable, Equatable {
         /// There is no store in the directory, or a part of it is missing.
         case noStore
-        /// The files are not a store of Sluice, or are of a newer version.
+        /// The files are not a store of Sluice, are of a newer version, or are a backup, which is restored before
+        /// anything is written to it.
         case foreignStore
         /// The directory has another owner or an open mode, or the operating system refused.
         case notPermitted
@@ -65,7 +66,7 @@ extension SluiceError {
         let code: Code =
             switch error.code {
             case .missing: .noStore
-            case .foreign: .foreignStore
+            case .foreign, .backup: .foreignStore
             case .permission: .notPermitted
             case .busy, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite

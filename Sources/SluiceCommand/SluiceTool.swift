@@ -51,8 +51,8 @@ struct SluiceTool: AsyncParsableCommand {
             CommandGroup(
                 name: "Upkeep",
                 subcommands: [
-                    DoctorCommand.self, PruneCommand.self, ResponseCommand.self, BackupCommand.self, BenchCommand.self,
-                    BenchChildCommand.self,
+                    DoctorCommand.self, PruneCommand.self, ResponseCommand.self, BackupCommand.self,
+                    RestoreCommand.self, BenchCommand.self, BenchChildCommand.self,
                 ]),
         ])
 
@@ -93,7 +93,8 @@ struct SluiceTool: AsyncParsableCommand {
         case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
             is ResolveCommand,
             is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
-            is BackupCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand, is WebhookResumeCommand,
+            is BackupCommand, is RestoreCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand,
+            is WebhookResumeCommand,
             is CollectionPutCommand, is CollectionRemoveCommand:
             true
         default: false

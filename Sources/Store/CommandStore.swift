@@ -196,9 +196,11 @@ package protocol CommandStore: Sendable {
     func checkpoint(shard: Int) throws(StoreError) -> Int64
     /// Bytes of the WAL of a shard.
     func walSize(shard: Int) -> Int64
-    /// Makes a consistent copy of every shard in `directory` while other processes write, and checks each
-    /// copy with `integrity_check`.
-    func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError)
+    /// Makes a copy of every shard in `directory` while other processes write, and checks each copy with
+    /// `integrity_check`. Each copy is of one moment, and is marked as a backup.
+    /// - Returns: the errors of the shards that cannot be copied; the copies of the others are complete.
+    /// - Throws: where no shard can be copied, or the copies cannot be written.
+    func backup(to directory: String, progress: (BackupProgress) -> Void) throws(StoreError) -> [StoreError]
     /// Runs `PRAGMA integrity_check` on one shard.
     /// - Returns: the problems that SQLite reports; empty where there are none.
     func integrityCheck(shard: Int) throws(StoreError) -> [String]

@@ -21,6 +21,13 @@ extension StoreError {
         self.init(code, "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()).")
     }
 
+    static func backup(in directory: DataDirectory, of time: Timestamp, shard: Int? = nil) -> StoreError {
+        StoreError(
+            .backup,
+            "\(directory.path) is a backup of \(time), which can only be read; “sluice restore \(directory.path)” puts it "
+                + "into a data directory.", shard: shard)
+    }
+
     static func noCommand(_ id: CommandID) -> StoreError {
         StoreError(.notFound, "There is no command \(id).", id: id)
     }

@@ -7,6 +7,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case missing
         /// The file is not a Sluice store, or has a newer version than this program knows.
         case foreign
+        /// The store is a backup: it can be read, and is restored before anything runs on it.
+        case backup
         /// A wrong owner or mode, or any other refusal of the operating system.
         case permission
         /// Another process held the lock for longer than the timeout. Try again.
@@ -32,7 +34,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .failed: false
+            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .failed:
+                false
             }
         }
     }

@@ -26,6 +26,7 @@ actor Coordinator: LoopCallbackOwner {
     private let reports: Socket
     private let intake: Socket
     private let frames: FrameReader
+    private let runDirectory: RunDirectoryUpkeep
 
     // Commands
     private let dispatch: DispatchRunner
@@ -66,6 +67,7 @@ actor Coordinator: LoopCallbackOwner {
         reports = try sockets.bind(.subscribe, .reports)
         try reports.subscribe()
         intake = try sockets.bind(.pull, .intake)
+        runDirectory = RunDirectoryUpkeep(environment, sockets: sockets)
         let dispatch = DispatchRunner(environment)
         let control = ControlPublisher(
             socket: try sockets.bind(.publish, .control), environment, dispatch: dispatch)
@@ -152,6 +154,7 @@ actor Coordinator: LoopCallbackOwner {
     private func heartbeat(now: MonotonicTime) {
         environment.configuration.beat()
         let awake = awake.take()
+        runDirectory.run()
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
         if let jump = clock.run(now: now) { links.wallClockJumped(by: jump) }

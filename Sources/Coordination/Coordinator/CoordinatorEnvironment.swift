@@ -1,3 +1,4 @@
+internal import Host
 internal import Logging
 internal import Store
 internal import ZeroMQ
@@ -11,12 +12,16 @@ struct CoordinatorEnvironment {
     /// Of this coordinator.
     let epoch: Int64
     let logger: Logger
+    /// Of the coordinator; nil in tests.
+    let lock: FileLock?
+    /// Set where the coordinator must end.
+    let loss: PresenceLoss
 
     var loop: PollLoop { callbacks.loop }
 
     init(
         loop: PollLoop, store: any CommandStore, configuration: CoordinatorConfiguration, runDirectory: RunDirectory,
-        epoch: Int64, logger: Logger
+        epoch: Int64, logger: Logger, lock: FileLock? = nil, loss: PresenceLoss = PresenceLoss()
     ) {
         callbacks = LoopCallbacks(loop: loop)
         self.store = StoreAccess(store, callbacks: callbacks, logger: logger)
@@ -24,5 +29,7 @@ struct CoordinatorEnvironment {
         self.runDirectory = runDirectory
         self.epoch = epoch
         self.logger = logger
+        self.lock = lock
+        self.loss = loss
     }
 }

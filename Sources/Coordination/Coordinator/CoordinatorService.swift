@@ -28,7 +28,8 @@ package final class CoordinatorService: Service {
     }
 
     /// Runs until the graceful shutdown.
-    /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory.
+    /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory; `.missing` where the files
+    ///   that prove that this one runs were removed.
     package func run() async throws {
         let lock = try CoordinatorLock.take(in: directory.run)
         let checkpointLock = CheckpointLock(directory.run)
@@ -37,6 +38,7 @@ package final class CoordinatorService: Service {
         let recovered = try await onThread("recover") { [store] () throws(StoreError) in
             try RecoveredState(from: store)
         }
+        let loss = PresenceLoss()
         let loop = try PollLoop(name: "coordinator")
         defer { loop.stop() }
         let coordinator = try await loop.run { [store, directory, configuration, logger] in
@@ -44,7 +46,7 @@ package final class CoordinatorService: Service {
                 try Coordinator(
                     CoordinatorEnvironment(
                         loop: loop, store: store, configuration: configuration, runDirectory: directory.run,
-                        epoch: epoch, logger: logger),
+                        epoch: epoch, logger: logger, lock: lock, loss: loss),
                     newest: recovered.newest)
             }
         }.get()
@@ -55,15 +57,18 @@ package final class CoordinatorService: Service {
         let maintainer = coordinator.maintainer
         await cancelWhenGracefulShutdown {
             // Checkpoints and pruning, on the maintainer's own thread.
-            while !Task.isCancelled {
+            while !Task.isCancelled, loss.error == nil {
                 // Fails where descriptors run out, and is tried again.
                 try? checkpointLock.obtain()
                 maintainer.round()
-                try? await Task.sleep(for: .seconds(1))
+                for _ in 0..<4 where !Task.isCancelled && loss.error == nil {
+                    try? await Task.sleep(for: .milliseconds(250))
+                }
             }
         }
         await coordinator.stop()
         withExtendedLifetime(checkpointLock) {}
         withExtendedLifetime(lock) {}
+        if let error = loss.error { throw error }
     }
 }

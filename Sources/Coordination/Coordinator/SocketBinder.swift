@@ -9,6 +9,8 @@ struct SocketBinder {
     /// Of `run/`, never closed: libzmq uses the path again when the sockets close, which is after the
     /// coordinator has ended.
     private let descriptor: CInt
+    private let path: String
+    private let files = BoundFiles()
 
     /// Frames that one of the coordinator's sockets queues for a peer before it drops new ones.
     private static let sendHighWaterMark: Int32 = 100_000
@@ -19,6 +21,7 @@ struct SocketBinder {
     init(loop: PollLoop, runDirectory: RunDirectory) throws {
         self.loop = loop
         context = try Context()
+        path = runDirectory.path
         do throws(SystemError) {
             descriptor = try openDirectory(runDirectory.path)
         } catch {
@@ -46,7 +49,16 @@ struct SocketBinder {
 
     private func bind(_ kind: Socket.Kind, _ file: RunDirectory.Socket, _ options: Socket.Options) throws -> Socket {
         let socket = try Socket(kind, context: context, loop: loop, options: options)
-        try socket.bind(.ipc(directoryDescriptor: descriptor, name: file.name))
+        try files.bind(socket, .ipc(directoryDescriptor: descriptor, name: file.name))
         return socket
+    }
+
+    /// Whether `run/` itself was removed or replaced: then no socket can be bound in it.
+    var isDirectoryReplaced: Bool { FileIdentity(of: descriptor) != FileIdentity(at: path) }
+
+    /// Binds the sockets anew whose files were removed or replaced.
+    /// - Returns: the names of these files.
+    func bindMissing() throws(ZeroMQError) -> [String] {
+        try files.bindMissing().map { String($0.split(separator: "/").last ?? "") }
     }
 }

@@ -33,7 +33,7 @@ package struct HealthCheck {
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
             for shard in 0..<store.shardCount { note(integrity(of: shard, store)) }
-            for finding in logs(store) + processes(store) { note(finding) }
+            for finding in backup(store) + logs(store) + processes(store) { note(finding) }
         } catch {
             note(Finding("store", error.code == .corrupt ? .broken : .warning, error.message))
         }
@@ -108,10 +108,21 @@ package struct HealthCheck {
             let problems = try store.integrityCheck(shard: shard)
             guard let first = problems.first else { return Finding(check, .ok, "sound") }
             return Finding(
-                check, .broken, "corrupt: \(first) (\(problems.count) such lines); restore it from a backup")
+                check, .broken,
+                "corrupt: \(first) (\(problems.count) such lines); \(RestoreAdvice.shard(shard))")
         } catch {
             return Finding(check, error.code == .corrupt ? .broken : .warning, error.message)
         }
+    }
+
+    private func backup(_ store: SQLiteStore) -> [Finding] {
+        guard let time = store.backupTime else { return [] }
+        return [
+            Finding(
+                "store", .note,
+                "\(directory.path) is a backup of \(time): it can be read, and “sluice restore” puts it into a data directory"
+            )
+        ]
     }
 
     private func logs(_ store: any CommandStore) -> [Finding] {

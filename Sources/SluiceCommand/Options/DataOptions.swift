@@ -37,10 +37,12 @@ struct DataOptions: ParsableArguments {
     func directory() -> DataDirectory { DataDirectory(path: path) }
 
     /// Opens the store.
-    /// - Parameter create: make one where there is none.
+    /// - Parameter create: make one where there is none, and refuse a backup: for processes that work on it.
     func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
         let directory = directory()
-        return (directory, try opening(create: create) { try SQLiteStore(directory: directory, create: create) })
+        let store = try opening(create: create) { try SQLiteStore(directory: directory, create: create) }
+        if create { try store.refuseBackup() }
+        return (directory, store)
     }
 
     /// Opens a client that makes the store where there is none.
@@ -61,11 +63,15 @@ struct DataOptions: ParsableArguments {
         }
     }
 
-    /// Prints the problems of shards that could not be read: the output is without their commands.
+    /// Prints that the store is a backup, and the problems of shards that could not be read: the output is
+    /// without their commands.
     /// - Throws: ``ExitError`` `data` without a message where a shard is foreign or of a newer version.
     ///   Nothing is damaged then; the file or the program is the wrong one.
     func warn(of store: SQLiteStore) throws {
         Output.flush()
+        if let time = store.backupTime {
+            Diagnostics.say("\(path) is a backup of \(time); nothing runs on it until “sluice restore” has put it back")
+        }
         let problems = store.problems
         for problem in problems { Diagnostics.say(problem.message) }
         if problems.contains(where: { $0.code == .foreign }) { throw ExitError(.data, nil) }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Console
 internal import Operations
 internal import Store
 
@@ -8,14 +9,16 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Copy the store while it runs.",
         discussion: """
-            Each shard is copied in one transaction, checked, and then put in place. The copy is a store of its own, \
-            which --data can name. Collections are copied after the shards, each in one transaction; one that cannot be \
-            copied does not end the others. Spooled files are not copied, nor the responses of fetch, which asks for \
-            them again. Exits with 0 where everything was copied.
+            Each shard is copied as it is at one moment, checked, and then put in place, while other processes write. \
+            --data can name the copy: it can be looked at, and runs nothing until “sluice restore” has put it back. \
+            Collections are copied after the shards, each in one transaction. A shard or a collection that cannot be copied \
+            does not end the others. Spooled files are not copied, nor the responses of fetch, which asks for them again. \
+            Exits with 0 where everything was copied.
 
             EXAMPLES
               sluice backup /backup/sluice-$(date +%F)
               sluice status --data /backup/sluice-2026-03-01
+              sluice restore /backup/sluice-2026-03-01
             """)
 
     @OptionGroup var data: DataOptions
@@ -29,28 +32,42 @@ struct BackupCommand: ParsableCommand {
     func run() throws {
         let (_, store) = try data.store()
         SignalHandling.exits { [directory] in DataDirectory(path: directory).removeUnfinished(store.shardCount) }
-        try store.backup(to: directory) { shard in
-            Diagnostics.showStatus { _ in "shard \(shard + 1) of \(store.shardCount) copied" }
+        let lost = try store.backup(to: directory) { progress in
+            Diagnostics.showStatus { _ in
+                "shard \(progress.shard + 1) of \(store.shardCount): "
+                    + (progress.bytes == progress.total
+                        ? "checking" : "\(Figures.bytes(progress.bytes)) of \(Figures.bytes(progress.total))")
+            }
         }
         let (collections, failures) = try copyCollections()
         Diagnostics.clearStatus()
+        let copied = store.shardCount - lost.count
         if print.json {
             let failed = failures.map { name, error in
                 JSONValue.object([.init("collection", .string(name)), .init("message", .string(error.description))])
             }
+            let lostShards = lost.map { error in
+                JSONValue.object([
+                    .init("shard", error.shard.map { .integer(Int64($0)) } ?? .null),
+                    .init("message", .string(error.message)),
+                ])
+            }
             Output.line(
                 JSONValue.object([
-                    .init("directory", .string(directory)), .init("shards", .integer(Int64(store.shardCount))),
-                    .init("collections", .integer(Int64(collections))), .init("failed", .array(failed)),
+                    .init("directory", .string(directory)), .init("shards", .integer(Int64(copied))),
+                    .init("collections", .integer(Int64(collections))), .init("failed", .array(lostShards + failed)),
                 ]).bytes)
         } else {
             let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
-            Output.line("\(store.shardCount) shards\(more) copied to \(directory)")
+            Output.line("\(copied) shard\(copied == 1 ? "" : "s")\(more) copied to \(directory)")
         }
-        guard let first = failures.first else { return }
         Output.flush()
+        for error in lost {
+            Diagnostics.say("shard \(error.shard.map { "\($0)" } ?? "") was not copied: \(error.message)")
+        }
         for (name, error) in failures { Diagnostics.say("the collection “\(name)” was not copied: \(error)") }
-        throw ExitError(CollectionCommand.code(first.error.problem), nil)
+        if let first = lost.first { throw ExitError(ExitError(first).code, nil) }
+        if let first = failures.first { throw ExitError(CollectionCommand.code(first.error.problem), nil) }
     }
 
     /// - Returns: how many were copied, and the others with the reason.

@@ -16,8 +16,13 @@ struct PruneCommand: ParsableCommand {
             staged and not merged, and bodies of fetch that no stored response has. Multipart uploads and part files of \
             the removed commands are left to commands of the type cleanup, which a worker executes.
 
+            The files of the store do not become smaller: the room is used by later commands. --compact gives it back to \
+            the file system. It writes each shard anew, one after the other, so it needs room for the largest one, and \
+            everything else on the data directory must be stopped; a process that is not is named, and the exit code is 75.
+
             EXAMPLES
               sluice prune
+              sluice prune --compact
               sluice prune --older-than 12h
               sluice prune --older-than 30d --status tooManyTimes
             """)
@@ -35,6 +40,9 @@ struct PruneCommand: ParsableCommand {
             valueName: "status"))
     var status: [CommandStatus] = []
 
+    @Flag(name: .long, help: "Make the files of the store smaller afterwards; everything else must be stopped.")
+    var compact = false
+
     private static let batch = 500
     /// Each may have a payload of 1 MiB.
     private static let cleanUpBatch = 16
@@ -51,6 +59,30 @@ struct PruneCommand: ParsableCommand {
 
     func run() throws {
         SignalHandling.exits()
+        let directory = data.directory()
+        if compact { _ = try Compaction(directory) }
+        let (result, code) = try prune()
+        let compacted = compact ? try CompactionRun.compact(directory) : nil
+        Diagnostics.clearStatus()
+        if print.json {
+            Output.line(JSONValue.object(result.members + (compacted?.members ?? [])).bytes)
+        } else {
+            for line in result.lines + (compacted?.lines ?? []) { Output.line(line) }
+        }
+        guard let code else { return }
+        Output.flush()
+        for failure in result.failures { Diagnostics.say(failure.message ?? "") }
+        throw ExitError(code, nil)
+    }
+
+    /// The removed data, for people and programs.
+    private struct Pruned {
+        var lines: [String]
+        var members: [JSONValue.Member]
+        var failures: [ExitError]
+    }
+
+    private func prune() throws -> (Pruned, ExitCode?) {
         let (directory, store) = try data.store()
         let spool = Spool(directory: directory.spool)
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
@@ -58,17 +90,10 @@ struct PruneCommand: ParsableCommand {
         var leftovers = Leftovers()
         let total = pruneCommands(store, spool, statuses, before: before, &leftovers)
         leftovers.remove(directory, spool)
-        Diagnostics.clearStatus()
-        if print.json {
-            Output.line(JSONValue.object([.init("pruned", .integer(Int64(total)))] + leftovers.members).bytes)
-        } else {
-            Output.line("\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed")
-            for line in leftovers.lines { Output.line(line) }
-        }
-        guard let first = leftovers.failures.first else { return }
-        Output.flush()
-        for failure in leftovers.failures { Diagnostics.say(failure.message ?? "") }
-        throw ExitError(first.code, nil)
+        let pruned = Pruned(
+            lines: ["\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed"] + leftovers.lines,
+            members: [.init("pruned", .integer(Int64(total)))] + leftovers.members, failures: leftovers.failures)
+        return (pruned, leftovers.failures.first?.code)
     }
 
     private func pruneCommands(

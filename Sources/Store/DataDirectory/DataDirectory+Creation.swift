@@ -22,6 +22,7 @@ extension DataDirectory {
         try prepare()
         let lock = try takeCreateLock()
         defer { withExtendedLifetime(lock) {} }
+        try RestoreMark.check(self)
         let found = try shards()
         let isInterrupted = access(run.creating, F_OK) == 0
         if !isInterrupted && !found.isEmpty { return }
@@ -50,12 +51,14 @@ extension DataDirectory {
         guard access(run.created, F_OK) == 0 else { return }
         throw StoreError(
             .missing,
-            "The shards of the store in \(path) are gone; put them back, or remove the directory to begin anew.")
+            "The shards of the store in \(path) are gone; \(RestoreAdvice.store), or remove the directory to begin anew."
+        )
     }
 
     /// The number of shards. Waits for a process that is making them.
     /// - Throws: `.missing` where there are none, or one is missing.
     func countShards() throws(StoreError) -> Int {
+        try RestoreMark.check(self)
         if access(run.creating, F_OK) == 0 {
             // When the lock is free, the shards are made, or their making was interrupted and the mark is still there.
             _ = try takeCreateLock()
@@ -71,11 +74,11 @@ extension DataDirectory {
             throw StoreError(.missing, "There is no store in \(path); “sluice up” creates one.")
         }
         for (index, number) in numbers.enumerated() where index != number {
-            throw StoreError(.missing, "\(shard(index)) is missing; put it back.", shard: index)
+            throw StoreError(.missing, "\(shard(index)) is missing; \(RestoreAdvice.shard(index)).", shard: index)
         }
         let count = last + 1
         guard count & (count - 1) == 0 else {
-            throw StoreError(.missing, "\(shard(count)) is missing; put it back.", shard: count)
+            throw StoreError(.missing, "\(shard(count)) is missing; \(RestoreAdvice.shard(count)).", shard: count)
         }
         return count
     }
@@ -84,7 +87,7 @@ extension DataDirectory {
         let path = shard(number)
         // SQLite gives the WAL and the shm file the mode of the database.
         try touch(path)
-        let connection = try Connection(shard: number, path: path, vfs: nil, isNew: true)
+        let connection = try Connection(shard: number, path: path, vfs: nil, purpose: .creation)
         try connection.use { () throws(StoreError) in
             let sql =
                 Schema.base + Schema.contents(shard: number, of: count, store: store, types: types)

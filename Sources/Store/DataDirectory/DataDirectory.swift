@@ -15,6 +15,8 @@ internal import Host
 /// * `exec/`: temporary files of programs that run
 /// * `collections/`: the collections of `sync`, one SQLite file each
 /// * `keys/`: for CURVE keys; empty so far
+/// * `presence`: an empty file; locks on its bytes say which coordinator, workers and users of the store live
+/// * `restoring`: mark: `sluice restore` replaces shards, or was interrupted in it; see ``RestoreMark``
 /// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
 package struct DataDirectory: Sendable, Hashable {
     package let path: String
@@ -30,6 +32,7 @@ package struct DataDirectory: Sendable, Hashable {
     /// The collections of `sync`; made with its first use.
     package var collections: String { "\(path)/collections" }
     package var keys: String { "\(path)/keys" }
+    var restoring: String { "\(path)/restoring" }
     package var configuration: String { "\(path)/sluice.yaml" }
     /// The data directory and the directories in it, in the order in which they are made.
     package var directories: [String] { [path, run.path, spool, keys] }
@@ -42,6 +45,9 @@ package struct DataDirectory: Sendable, Hashable {
     private static let shardSuffix = ".sqlite"
 
     static func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+
+    /// Whether the directory is on a file system that cannot be written to.
+    var isReadOnly: Bool { access(path, W_OK) != 0 && errno == EROFS }
 
     /// Makes the directories that are missing, and refuses those that other users can read or write.
     package func prepare() throws(StoreError) {

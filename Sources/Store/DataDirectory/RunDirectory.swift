@@ -1,12 +1,24 @@
 package import Commands
 package import Host
 
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
 /// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in
 /// it is made here.
 ///
-/// A lock is an exclusive flock(2), which ends with its process; the file itself stays. A socket's file stays
-/// too, and the next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost,
-/// the processes know less, as each type says.
+/// A lock is a flock(2), which ends with its process; the file itself stays. A socket's file stays too, and the
+/// next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost, the processes
+/// know less, as each type says.
+///
+/// Files of `run/` may be removed while processes use them. The locks of the coordinator, of the seats and of
+/// the store are also locks on bytes of ``presence``, beside `run/`: a process that has the lock file and not
+/// the byte has nothing. Four times a second the coordinator and each worker make their lock file anew where it
+/// is gone (``FileLock/renew(_:)``), and the coordinator binds its sockets anew. So two coordinators never run,
+/// and no seat is held twice.
 ///
 /// | file | what it is | written by | removed |
 /// |---|---|---|---|
@@ -15,6 +27,8 @@ package import Host
 /// | `create.lock` | lock: one process makes the shards | process that makes the store | never |
 /// | `backup.lock` | lock in a copy: one backup writes it | `sluice backup` | when the backup fails |
 /// | `checkpoint.lock` | lock: its holder checkpoints the WALs | coordinator; a producer without one | never |
+/// | `store.lock` | shared lock: a process has a shard open; exclusive: shards are replaced | every process | never |
+/// | `changes-NN` | pages that checkpoints write during a backup, see ``PageChanges`` | `sluice backup`; a process that checkpoints | by the backup |
 /// | `coordinator.lock` | lock of the coordinator, with its pid | coordinator | never |
 /// | `coordinator.incarnation` | greatest coordinator epoch so far | coordinator | never |
 /// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
@@ -66,7 +80,11 @@ package struct RunDirectory: Sendable, Hashable {
         case backup
         case checkpoint
         case coordinator
+        case store
         case seat(Int)
+
+        /// The seats of a data directory.
+        package static let seats = 0..<256
 
         /// The name of its file.
         package var name: String {
@@ -75,23 +93,80 @@ package struct RunDirectory: Sendable, Hashable {
             case .backup: "backup.lock"
             case .checkpoint: "checkpoint.lock"
             case .coordinator: "coordinator.lock"
+            case .store: "store.lock"
             case .seat(let seat): "seat-\(DataDirectory.twoDigits(seat)).lock"
             }
         }
+
+        /// The bytes of ``RunDirectory/presence`` that the lock covers too.
+        fileprivate var bytes: Range<Int64>? {
+            switch self {
+            case .coordinator: 0..<1
+            case .seat(let seat): Int64(1 + seat)..<Int64(2 + seat)
+            case .store: 1024..<1025
+            case .create, .backup, .checkpoint: nil
+            }
+        }
+
+        /// The bytes of all seats.
+        fileprivate static let seatBytes: Range<Int64> = 1..<Int64(1 + seats.upperBound)
     }
 
     /// The path of a lock file.
     package func lock(_ lock: Lock) -> String { "\(path)/\(lock.name)" }
 
+    /// The file whose bytes are the guards of locks: one that a sweep of `run/` does not remove.
+    private var presence: String {
+        let suffix = "/run"
+        return (path.hasSuffix(suffix) ? String(path.dropLast(suffix.count)) : path) + "/presence"
+    }
+
+    private func target(_ lock: Lock) -> ByteLock.Target? { lock.bytes.map { ByteLock.Target(presence, $0) } }
+
     /// Takes a lock. Blocks for `timeout` at most.
+    /// - Parameter isShared: other processes may hold it in the same way.
     /// - Returns: nil where the lock is still held after `timeout`.
-    package func take(_ lock: Lock, timeout: Duration = .zero) throws(StoreError) -> FileLock? {
+    package func take(
+        _ lock: Lock, isShared: Bool = false, timeout: Duration = .zero
+    ) throws(StoreError) -> FileLock? {
         do throws(SystemError) {
-            let path = self.lock(lock)
-            return timeout > .zero ? try FileLock.attempt(path, timeout: timeout) : try FileLock.attempt(path)
+            let (path, target) = (self.lock(lock), target(lock))
+            return timeout > .zero
+                ? try FileLock.attempt(path, isShared: isShared, guardedBy: target, timeout: timeout)
+                : try FileLock.attempt(path, isShared: isShared, guardedBy: target)
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Takes the bytes of all seats, so that no worker takes one.
+    /// - Returns: nil where one of them is held.
+    func takeSeatBytes() throws(StoreError) -> ByteLock? {
+        do throws(SystemError) {
+            return try ByteLock.attempt(ByteLock.Target(presence, Lock.seatBytes))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Makes the file of a held lock anew where it was removed or replaced.
+    /// - Returns: whether it was.
+    /// - Throws: where another process may hold the lock now: its holder must end.
+    package func renew(_ held: FileLock, as lock: Lock) throws(StoreError) -> Bool {
+        let path = self.lock(lock)
+        do throws(SystemError) {
+            switch try held.renew(path) {
+            case .unchanged, .delayed: return false
+            case .renewed: return true
+            case .lost: break
+            }
+        } catch {
+            guard error.code == ENOENT else { throw StoreError(error) }
+        }
+        throw StoreError(
+            .missing,
+            "\(path) and \(presence) were removed or replaced while this process held them; it ends, because another "
+                + "process may hold them now. Leave the files of a data directory in place.")
     }
 
     /// Looks whether a lock is held, and by which process.
@@ -131,6 +206,9 @@ package struct RunDirectory: Sendable, Hashable {
     var created: String { "\(path)/created" }
     package var coordinatorEpoch: String { "\(path)/coordinator.incarnation" }
     package var clock: String { "\(path)/coordinator.clock" }
+
+    /// Of ``PageChanges``.
+    func changes(shard: Int) -> String { "\(path)/changes-\(DataDirectory.twoDigits(shard))" }
 
     static let execLockPrefix = "exec-"
     static let startedExecutionsPrefix = "begun-"

@@ -162,7 +162,7 @@ package final class MemoryStore: CommandStore {
     package func walSize(shard: Int) -> Int64 { 0 }
 
     /// - Throws: `.invalid`: a store in memory has no files to copy.
-    package func backup(to directory: String, progress: (_ shard: Int) -> Void) throws(StoreError) {
+    package func backup(to directory: String, progress: (BackupProgress) -> Void) throws(StoreError) -> [StoreError] {
         throw StoreError(.invalid, "A store in memory has no files to copy to \(directory).")
     }
 

@@ -22,14 +22,17 @@ extension Shard {
 }
 
 extension Connection {
+    /// - Parameter epochs: of the workers that know this version; nil: no worker runs, whatever the sessions are.
     /// - Precondition: this connection has no substitutes (``Schema/substitutes``), which would hide the tables that
     ///   a migration makes.
-    fileprivate func migrate(epochs: Set<Int64>) throws(StoreError) -> ShardMigration {
+    func migrate(epochs: Set<Int64>?) throws(StoreError) -> ShardMigration {
         try execute("BEGIN IMMEDIATE")
         do throws(StoreError) {
             // Another process may have migrated it meanwhile.
             let version = try storedVersion()
-            let others = try sessions().filter { !epochs.contains($0.epoch) }
+            let others = try epochs.map { epochs throws(StoreError) in
+                try sessions().filter { !epochs.contains($0.epoch) }
+            } ?? []
             guard version < Schema.version, others.isEmpty else {
                 rollback()
                 return version < Schema.version ? .prevented(version: version, by: others) : .notNeeded

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 internal import Synchronization
 
 /// The store on disk: one SQLite file a shard, shared by any number of processes.
@@ -42,6 +42,15 @@ package final class SQLiteStore: CommandStore {
     /// Opens every shard now. Unusable shards are skipped; see ``problems``.
     package func openAll() throws(StoreError) {
         for shard in shards { try ifUsable { () throws(StoreError) in try shard.use { _ in } } }
+    }
+
+    /// When the shards were copied, where one that was opened is a backup; nil for a store in use.
+    package var backupTime: Timestamp? { shards[0].options.backupTime.withLock { $0 } }
+
+    /// - Throws: `.backup` where a shard is a backup. Any other problem of a shard is an error of its first use.
+    package func refuseBackup() throws(StoreError) {
+        for shard in shards { try? shard.use { _ in } }
+        if let time = backupTime { throw StoreError.backup(in: directory, of: time) }
     }
 
     /// The value of a pragma on the connection that writes: for `doctor` and tests.

@@ -11,7 +11,7 @@ internal import Synchronization
 final class Shard: Sendable {
     let number: Int
     let path: String
-    private let options: ShardOptions
+    let options: ShardOptions
     /// Writes, and reads as long as no write of this process holds it.
     private let connection = Mutex<Connection?>(nil)
     /// Reads while ``connection`` writes. A write may have to wait for another process; a read never has to.
@@ -25,6 +25,8 @@ final class Shard: Sendable {
     /// The last error that made the shard unusable.
     private let lastProblem = Mutex<StoreError?>(nil)
     private let wasLocked = Atomic<Bool>(false)
+    /// `meta.id` of the file that this process opened first.
+    private let fileID = Mutex<String?>(nil)
 
     init(number: Int, path: String, options: ShardOptions) {
         self.number = number
@@ -63,10 +65,11 @@ final class Shard: Sendable {
         let value = try describingErrors(timeout: timeout) { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
+                try refuseBackup(connection)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
                 do throws(StoreError) {
                     return try connection.write(timeout: timeout, body)
-                } catch  where connection.isOutdated {
+                } catch where connection.isOutdated {
                     // The shard was migrated, and `body` was not called.
                     slot = nil
                     reader.withLock { $0 = nil }
@@ -95,6 +98,11 @@ final class Shard: Sendable {
         reader.withLock { $0 = nil }
     }
 
+    private func refuseBackup(_ connection: Connection) throws(StoreError) {
+        guard let time = connection.backupTime else { return }
+        throw StoreError.backup(in: options.directory, of: time, shard: number)
+    }
+
     /// Runs `body` on a connection of its own: for one long read, which no write waits for.
     func withOwnConnection<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
         try describingErrors { () throws(StoreError) in
@@ -111,9 +119,11 @@ final class Shard: Sendable {
     }
 
     private func open() throws(StoreError) -> Connection {
+        try options.holdLock()
+        try RestoreMark.check(options.directory, shard: number)
         var facts = stat()
         if stat(path, &facts) != 0, errno == ENOENT {
-            throw StoreError(.missing, "\(path) is missing; put it back.", shard: number)
+            throw StoreError(.missing, "\(path) is missing; \(RestoreAdvice.shard(number)).", shard: number)
         }
         try DataDirectory.check(path, isDirectory: false)
         guard facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
@@ -121,6 +131,12 @@ final class Shard: Sendable {
         try connection.use { () throws(StoreError) in
             try connection.checkIdentity(number: number, options)
         }
+        if let time = connection.backupTime { options.backupTime.withLock { $0 = time } }
+        let first = fileID.withLock { id in
+            id = id ?? connection.fileID
+            return id
+        }
+        guard first == connection.fileID || connection.fileID == nil else { throw Connection.replaced(number, path) }
         return connection
     }
 
@@ -139,7 +155,8 @@ final class Shard: Sendable {
             var facts = stat()
             guard error.code == .corrupt, stat(path, &facts) == 0, facts.st_size % 4096 != 0 else { throw error }
             throw StoreError(
-                .foreign, "\(path) is not a SQLite database; choose another data directory, or put the shard back.",
+                .foreign,
+                "\(path) is not a SQLite database; choose another data directory, or \(RestoreAdvice.shard(number)).",
                 shard: number)
         }
     }
@@ -180,12 +197,17 @@ final class Shard: Sendable {
         try describingErrors { () throws(StoreError) in
             try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
+                try refuseBackup(connection)
                 return try checkpointer.withLock { slot throws(StoreError) in
                     if slot == nil { slot = try connect() }
                     guard let copier = slot else { return 0 }
                     let (frames, done) = try connection.use(timeout: timeout) { () throws(StoreError) in
                         try connection.statement(.begin).run()
                         defer { connection.rollback() }
+                        // The copier opened the file by its path.
+                        try connection.refuseReplacedFile()
+                        try copier.refuseReplacedFile()
+                        try PageChanges.record(in: options.directory.run, connection)
                         let counts = try copier.use { () throws(StoreError) in try copier.checkpoint() }
                         connection.preallocateWAL()
                         // Still under the write lock, so the file is what was copied.

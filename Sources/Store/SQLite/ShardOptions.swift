@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Synchronization
 
 /// Options that the shards of one store share.
@@ -11,6 +12,10 @@ final class ShardOptions: Sendable {
     let walLimit: Int64
     /// The id of the store, read from the first shard that was opened. All shards must have it.
     let storeID = Mutex<String?>(nil)
+    /// The time of the copy, where a shard that was opened is a backup.
+    let backupTime = Mutex<Timestamp?>(nil)
+    /// The shared lock of the store, from the first shard on that was opened.
+    private let lock = Mutex<FileLock?>(nil)
 
     init(directory: DataDirectory, count: Int, vfs: String?, walLimit: Int64) {
         self.directory = directory
@@ -18,4 +23,30 @@ final class ShardOptions: Sendable {
         self.vfs = vfs
         self.walLimit = walLimit
     }
+
+    /// Holds the shared lock of the store, so that no restore replaces a shard that this process has open.
+    /// - Throws: `.busy` while a restore holds it.
+    func holdLock() throws(StoreError) {
+        try lock.withLock { lock throws(StoreError) in
+            guard lock == nil else { return }
+            do throws(StoreError) {
+                lock = try directory.run.take(.store, isShared: true, timeout: Self.lockTimeout)
+            } catch {
+                // On a file system that cannot be written to, no shard is replaced.
+                guard directory.isReadOnly else { throw error }
+                return
+            }
+            guard lock == nil else { return }
+            let path = directory.run.lock(.store)
+            let holder = KernelLock.all(on: path).first { $0.kind == "FLOCK" && $0.isExclusive }
+            throw StoreError(
+                .busy,
+                "The store in \(directory.path) is being restored or compacted by "
+                    + "\(holder.map { WALHolders.names([$0.pid]) } ?? "another process"), which holds \(path); "
+                    + "try again when it ends.")
+        }
+    }
+
+    /// A process that only tries the lock holds it for a moment.
+    private static let lockTimeout: Duration = .milliseconds(500)
 }

@@ -29,6 +29,7 @@ actor WorkerLink {
     private let session: Session
     private let configuration: WorkerConfiguration
     private let logger: Logger
+    private let seat: SeatUpkeep
     private var executor: Executor?
 
     private var sequence: Int64 = 0
@@ -49,8 +50,9 @@ actor WorkerLink {
     init(
         loop: PollLoop, context: Context, runDirectory: RunDirectory, session: Session,
         configuration: WorkerConfiguration,
-        logger: Logger
+        seat: SeatUpkeep, logger: Logger
     ) throws {
+        self.seat = seat
         self.loop = loop
         self.session = session
         self.configuration = configuration
@@ -118,6 +120,7 @@ actor WorkerLink {
         if now >= nextReport {
             nextReport = Self.nextReport(after: now)
             configuration.beat()
+            seat.run(descriptor: runDescriptor)
             executor.tick(now: now)
             send(.state(executor.workerState))
             let elapsed = max(now - transfersAt, .milliseconds(1))

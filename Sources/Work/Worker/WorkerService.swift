@@ -34,6 +34,7 @@ package final class WorkerService: Service {
         self.onPhase = onPhase
     }
 
+    /// - Throws: ``StoreError`` `.missing` where the files that prove that this worker lives were removed.
     package func run() async throws {
         let seat = try Seat.take(in: directory.run)
         let session = seat.session()
@@ -43,11 +44,16 @@ package final class WorkerService: Service {
         let context = try Context()
         let loop = try PollLoop(name: "sluice-worker")
         defer { loop.stop() }
+        let loss = PresenceLoss()
+        let (stops, stop) = AsyncStream<Void>.makeStream()
+        let upkeep = SeatUpkeep(
+            run: directory.run, seat: seat.number, lock: seat.lock, loss: loss, logger: logger,
+            stop: { stop.finish() })
         let link = try await loop.run { [directory, configuration, logger] in
             Result {
                 try WorkerLink(
                     loop: loop, context: context, runDirectory: directory.run, session: session,
-                    configuration: configuration, logger: logger)
+                    configuration: configuration, seat: upkeep, logger: logger)
             }
         }.get()
 
@@ -83,8 +89,10 @@ package final class WorkerService: Service {
             metadata: ["seat": "\(seat.number)", "concurrency": "\(configuration.concurrency)"])
         onPhase(seat.number, .ready)
 
-        await untilAskedToStop(link)
+        await untilAskedToStop(link, stops, stop)
         onPhase(seat.number, .draining)
+        // Another worker may have the seat.
+        if loss.error != nil { executor.stopAll() }
         guard await drain(executor) else {
             // The lock of the seat is held for as long as this process lives, so no other worker runs these commands
             // beside the operations that go on.
@@ -101,10 +109,12 @@ package final class WorkerService: Service {
         StartedExecutions.remove(in: directory.run, seat: session.seat, epoch: session.epoch)
         logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
         withExtendedLifetime(seat.lock) {}
+        if let error = loss.error { throw error }
     }
 
-    private func untilAskedToStop(_ link: WorkerLink) async {
-        let (stops, continuation) = AsyncStream<Void>.makeStream()
+    private func untilAskedToStop(
+        _ link: WorkerLink, _ stops: AsyncStream<Void>, _ continuation: AsyncStream<Void>.Continuation
+    ) async {
         if let descriptor = configuration.parentDescriptor {
             await link.watchParent(descriptor) { [logger] in
                 logger.notice("The parent is gone; draining.")

@@ -142,7 +142,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a backup is a complete store`() async throws {
+        @Test func `a backup is complete, and is not overwritten`() async throws {
             try await Installation.with { installation in
                 let ids = try await installation.sluice("submit", "noop").ids
                 let copy = "\(installation.directory.path)/copy"

@@ -31,7 +31,7 @@ import Testing
             #expect(error?.code == .missing)
             let name = missing.count < 4 ? fixture.data.shard(missing[0]) : fixture.data.path
             #expect(error?.message.contains(name) == true)
-            #expect(error?.message.contains("put ") == true, "\(String(describing: error))")
+            #expect(error?.message.contains("run “sluice restore DIR") == true, "\(String(describing: error))")
         }
         for shard in missing { #expect(!FileManager.default.fileExists(atPath: fixture.data.shard(shard))) }
     }

@@ -125,16 +125,15 @@ import Testing
             }
         }
         var done: [Int] = []
-        try store.backup(to: copy.path) { done.append($0) }
+        let lost = try store.backup(to: copy.path) { if $0.isDone { done.append($0.shard) } }
         try await writer.value
-        #expect(done == [0, 1, 2, 3])
+        #expect(done == [0, 1, 2, 3] && lost.isEmpty)
         let files = try FileManager.default.contentsOfDirectory(atPath: copy.path).filter { $0.hasPrefix("shard") }
         #expect(files.sorted() == (0..<4).map { "shard-0\($0).sqlite" })
-        let restored = try SQLiteStore(directory: copy, create: false)
-        for id in before { #expect(try restored.command(id) != nil) }
-        for shard in 0..<4 { #expect(try restored.integrityCheck(shard: shard).isEmpty) }
-        #expect(try restored.submitNoops(4).count == 4)
-        let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
+        let made = try SQLiteStore(directory: copy, create: false)
+        for id in before { #expect(try made.command(id) != nil) }
+        for shard in 0..<4 { #expect(try made.integrityCheck(shard: shard).isEmpty) }
+        let error = try #require(throws: StoreError.self) { _ = try store.backup(to: copy.path) { _ in } }
         #expect(error.code == .invalid)
     }
 
@@ -145,8 +144,9 @@ import Testing
         let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         var acknowledged: [CommandID] = []
         let error = try #require(throws: StoreError.self) {
-            try store.backup(to: copy.path) { shard in
-                guard shard == 3, let other = try? SQLiteStore(directory: copy, create: true) else { return }
+            _ = try store.backup(to: copy.path) { progress in
+                guard progress.isDone, progress.shard == 3, let other = try? SQLiteStore(directory: copy, create: true)
+                else { return }
                 acknowledged = (try? other.submitNoops(10)) ?? []
             }
         }
@@ -157,8 +157,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: copy.path).allSatisfy { !$0.hasSuffix(".part") })
     }
 
-    @Test(arguments: [true, false])
-    func `a failed backup leaves no files, and succeeds when the store is repaired`(_ isThere: Bool) throws {
+    @Test func `a damaged shard does not end the backup of the others`() throws {
         let fixture = try TemporaryStore()
         do {
             let store = try fixture.store()
@@ -167,28 +166,39 @@ import Testing
         }
         let path = fixture.data.shard(2)
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        let whole = try #require(contents(of: path))
-        func write(_ bytes: [UInt8]) throws {
-            try Data(bytes).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        }
-        try write([UInt8](repeating: 0xA5, count: whole.count))
+        let count = try #require(contents(of: path)).count
+        try Data([UInt8](repeating: 0xA5, count: count)).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
 
         let store = try SQLiteStore(directory: fixture.data, create: false)
+        let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
+        let lost = try store.backup(to: copy.path) { _ in }
+        #expect(lost.map(\.shard) == [2] && lost.map(\.code) == [.corrupt])
+        #expect(try copy.shards() == [0, 1, 3])
+    }
+
+    @Test(arguments: [true, false])
+    func `a backup that cannot be written leaves no files, and two backups do not meet`(_ isThere: Bool) throws {
+        let fixture = try TemporaryStore()
+        let store = try fixture.store()
+        _ = try store.submitNoops(40)
         let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         if isThere { #expect(mkdir(copy.path, 0o700) == 0) }
         // The state after a backup was killed. Only its directory stays.
         if isThere { _ = FileManager.default.createFile(atPath: copy.shard(0) + ".part", contents: Data([1, 2, 3])) }
-        let error = try #require(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
-        #expect(error.code == .corrupt && error.shard == 2)
-        let left = try? FileManager.default.contentsOfDirectory(atPath: copy.path)
-        #expect(left == (isThere ? [] : nil))
+        // A directory in the place of a copy, which cannot be removed.
+        try FileManager.default.createDirectory(
+            atPath: copy.shard(2) + ".part/x", withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: copy.path)
+        #expect(throws: StoreError.self) { _ = try store.backup(to: copy.path) { _ in } }
+        try FileManager.default.removeItem(atPath: copy.shard(2) + ".part")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: copy.path).allSatisfy { !$0.hasPrefix("shard") })
 
-        try write(whole)
         // Two backups at once would delete each other's files.
-        try store.backup(to: copy.path) { shard in
-            guard shard == 0 else { return }
-            let second = #expect(throws: StoreError.self) { try store.backup(to: copy.path) { _ in } }
+        _ = try store.backup(to: copy.path) { progress in
+            guard progress.isDone, progress.shard == 0 else { return }
+            let second = #expect(throws: StoreError.self) { _ = try store.backup(to: copy.path) { _ in } }
             #expect(second?.code == .busy)
         }
         #expect(try SQLiteStore(directory: copy, create: false).counts()[.new] == 40)

@@ -16,14 +16,14 @@ extension Connection {
             let name = facts["store"]
         else {
             throw StoreError(
-                .foreign, "\(path) says that it is shard \(facts["number"] ?? "?"); put the right file in its place.",
+                .foreign, "\(path) says that it is shard \(facts["number"] ?? "?"); \(RestoreAdvice.shard(number)).",
                 shard: number)
         }
         guard shards == count else {
             throw StoreError(
                 .missing,
                 "The store has \(shards) shards, and \(count) are there: \(options.directory.shard(count)) is missing; "
-                    + "put it back.", shard: count)
+                    + "\(RestoreAdvice.shard(count)).", shard: count)
         }
         let first = options.storeID.withLock { known in
             known = known ?? name
@@ -31,15 +31,25 @@ extension Connection {
         }
         guard first == name else {
             throw StoreError(
-                .foreign, "\(path) belongs to another store than the other shards; put the right file in its place.",
-                shard: number)
+                .foreign,
+                "\(path) belongs to another store than the other shards; \(RestoreAdvice.shard(number)).", shard: number
+            )
         }
+        backupTime = try Self.backupTime(facts)
+        fileID = facts["id"]
         try use(version: version)
+    }
+
+    /// The time of the copy that the row `backup` names; nil where the file is not a backup.
+    static func backupTime(_ facts: [String: String]) throws(StoreError) -> Timestamp? {
+        guard let text = facts["backup"] else { return nil }
+        guard let milliseconds = Int64(text) else { throw StoreError(.corrupt, "the time of its backup is “\(text)”") }
+        return Timestamp(milliseconds: milliseconds)
     }
 
     /// The version of the tables.
     /// - Throws: `.foreign` where this program cannot use them.
-    private func knownVersion(_ number: Int, _ path: String) throws(StoreError) -> Int {
+    func knownVersion(_ number: Int, _ path: String) throws(StoreError) -> Int {
         let minReader = try integer("PRAGMA user_version")
         // The version is written in one transaction with the application id.
         guard minReader > 0 else { throw StoreError(.corrupt, "it says that its version is \(minReader)") }
@@ -74,7 +84,7 @@ extension Connection {
         return statement.int64(0)
     }
 
-    private func meta() throws(StoreError) -> [String: String] {
+    func meta() throws(StoreError) -> [String: String] {
         let statement = try Statement("SELECT key, value FROM meta", sharing: self)
         var facts: [String: String] = [:]
         while try statement.step() { facts[statement.text(0)] = statement.text(1) }

@@ -33,8 +33,22 @@ final class Connection: @unchecked Sendable {
     var cachedClaims: [CommandID: CachedClaim] = [:]
     /// Types read from the shard so far. Types are only ever added, so each of them is still known.
     var knownTypes: Set<String> = []
+    /// `meta.id` of the file when it was opened; nil where it has an older version.
+    var fileID: String?
+    /// When the file was copied, where it is a backup. Then it can only be read.
+    var backupTime: Timestamp?
     /// The last destination read: rows that follow each other mostly share it.
     var lastDestination = Destination.none
+
+    /// The purpose of a connection.
+    enum Purpose {
+        /// The file is a shard in use, or a backup, which this leaves unchanged.
+        case use
+        /// The file is empty and becomes a shard.
+        case creation
+        /// The file is a copy of a shard that no other process uses, and may be changed although it is a backup.
+        case copy
+    }
 
     private struct InsertKey: Hashable {
         var insert: Query.Insert
@@ -54,15 +68,13 @@ final class Connection: @unchecked Sendable {
     static let maxCachedClaims = 4096
 
     /// Opens an existing file.
-    /// - Parameter isNew: the file is empty and about to become a shard; any other file must already be a
-    ///   shard.
-    init(shard: Int, path: String, vfs: String?, isNew: Bool = false) throws(StoreError) {
+    init(shard: Int, path: String, vfs: String?, purpose: Purpose = .use) throws(StoreError) {
         self.shard = shard
         _ = Self.preparation
         do {
             queue = try DatabaseQueue(
                 path: Self.uri(path, vfs: vfs),
-                configuration: Self.configuration(shard, path, isNew: isNew, busyTimeout: busyTimeout))
+                configuration: Self.configuration(shard, path, purpose, busyTimeout: busyTimeout))
             database = try queue.writeWithoutTransaction { db in
                 guard let handle = db.sqliteConnection else { throw StoreError(.failed, "SQLite gave no connection") }
                 return handle
@@ -107,7 +119,7 @@ final class Connection: @unchecked Sendable {
 
     /// The settings of every connection of this program.
     private static func configuration(
-        _ shard: Int, _ path: String, isNew: Bool, busyTimeout: BusyTimeout
+        _ shard: Int, _ path: String, _ purpose: Purpose, busyTimeout: BusyTimeout
     ) -> Configuration {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = false
@@ -117,7 +129,16 @@ final class Connection: @unchecked Sendable {
             else { throw StoreError(.failed, "SQLite would checkpoint on closing") }
             // Before this changes anything: the file may be the database of another program.
             let application = try Int32.fetchOne(db, sql: "PRAGMA application_id")
-            guard isNew || application == Schema.applicationID else { throw foreign(shard, path) }
+            guard purpose == .creation || application == Schema.applicationID else { throw foreign(shard, path) }
+            if purpose == .use, try Int.fetchOne(db, sql: "SELECT 1 FROM meta WHERE key = 'backup'") != nil {
+                return try db.execute(
+                    sql: """
+                        PRAGMA query_only = ON;
+                        PRAGMA mmap_size = 0;
+                        PRAGMA temp_store = MEMORY;
+                        PRAGMA trusted_schema = OFF;
+                        """)
+            }
             // SQLite 3.7.0 to 3.51.2 can damage a database when two checkpoints race (the WAL-reset bug), so none
             // happens automatically.
             try db.execute(
@@ -186,22 +207,26 @@ final class Connection: @unchecked Sendable {
     func write<Value>(
         timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        try use(timeout: timeout) { () throws(StoreError) in
-            try statement(.begin).run()
-            do throws(StoreError) {
-                let newest = try statement(.newestSeq)
-                changes.begin(after: try newest.step() ? newest.int64(0) : 0)
-                newest.reset()
-                if newest.takeWasPreparedAgain() { try requireVersion() }
-                let value = try body(self)
-                try writeChanges()
-                try statement(.commit).run()
-                return value
-            } catch {
-                cachedClaims.removeAll()
-                rollback()
-                throw error
-            }
+        try use(timeout: timeout) { () throws(StoreError) in try transaction(body) }
+    }
+
+    /// As ``write(timeout:_:)``, within ``use(timeout:_:)``.
+    func transaction<Value>(_ body: (Connection) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try statement(.begin).run()
+        do throws(StoreError) {
+            try refuseReplacedFile()
+            let newest = try statement(.newestSeq)
+            changes.begin(after: try newest.step() ? newest.int64(0) : 0)
+            newest.reset()
+            if newest.takeWasPreparedAgain() { try requireVersion() }
+            let value = try body(self)
+            try writeChanges()
+            try statement(.commit).run()
+            return value
+        } catch {
+            cachedClaims.removeAll()
+            rollback()
+            throw error
         }
     }
 

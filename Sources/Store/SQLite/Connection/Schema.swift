@@ -27,7 +27,8 @@ enum Schema {
     static let base = """
         -- The identity of a shard: `store` is the id of the store, `shards` their number, `number` that of this shard.
         -- `seq` and `turn` are the greatest numbers of deleted rows, which are not given again. Every command that ended up
-        -- to the transition `pruned` is deleted. `probes` counts the writes that only try to start the WAL over.
+        -- to the transition `pruned` is deleted. `probes` counts the writes that only try to start the WAL over. Since the
+        -- last version `id` names this file, and a backup has its time in `backup` until it is restored.
         CREATE TABLE meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 
         -- One row for each command. The turn is the row id, so it is the last column of every index below. The conditions
@@ -118,8 +119,17 @@ enum Schema {
         INSERT INTO leftover(turn, due)
             SELECT c.turn, iif(c.status = 10, unixepoch() * 1000 + 86400000, c.updated_at)
             FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.status IN (5, 10) AND length(p.kept) > 0;
-        """
+        """ + fileID,
     ]
+
+    /// The first version whose users record the pages that they checkpoint, see ``PageChanges``.
+    static let firstWithPageChanges = 3
+
+    /// Of the last migration. `id` is drawn for each file of a shard; a file that replaces it has another.
+    private static let fileID = """
+
+        INSERT OR REPLACE INTO meta(key, value) VALUES ('id', lower(hex(randomblob(16))));
+        """
 
     /// The SQL that fills the tables of a new shard.
     static func contents(shard: Int, of count: Int, store: String, types: Set<String>) -> String {

@@ -44,10 +44,10 @@ extension StoreError {
             let holder = writer ?? "another process"
             sentence = "\(name) is locked by \(holder); end that process if it hangs, or try again."
         case .full: sentence = "\(name) could not be written: \(message); \(Self.roomAdvice)."
-        case .corrupt: sentence = "\(name) is damaged: \(message); restore it from a backup."
+        case .corrupt: sentence = "\(name) is damaged: \(message); \(RestoreAdvice.shard(shard))."
         case .permission: sentence = "\(name) cannot be used: \(message)."
         case .failed: sentence = "\(name) failed: \(message)."
-        case .missing, .foreign, .exhausted, .overloaded, .conflict, .invalid, .notFound: return self
+        case .missing, .foreign, .backup, .exhausted, .overloaded, .conflict, .invalid, .notFound: return self
         }
         return StoreError(code, sentence, shard: shard, id: id)
     }

@@ -17,10 +17,10 @@ struct WALHolders {
                 .filter { $0.kind == "POSIX" && Self.readMarks.contains($0.start) }.map(\.pid))
         let checkpointer = run.probe(.checkpoint)
         if !readers.isEmpty {
-            sentence = Self.list(readers) + (readers.count == 1 ? " reads from it" : " read from it")
+            sentence = Self.names(readers) + (readers.count == 1 ? " reads from it" : " read from it")
         } else if checkpointer.isHeld {
             sentence =
-                (checkpointer.pid.map { Self.list([$0]) } ?? "another process")
+                (checkpointer.pid.map { Self.names([$0]) } ?? "another process")
                 + " holds \(run.lock(.checkpoint)) and has not copied it"
         } else {
             sentence = "no process has copied it"
@@ -31,10 +31,11 @@ struct WALHolders {
     /// or where the kernel does not list it because it is in another container.
     static func writer(of path: String) -> String? {
         let lock = KernelLock.all(on: "\(path)-shm").first { $0.kind == "POSIX" && $0.start == writeLock }
-        return lock.map { list([$0.pid]) + (ProcessIdentity.isStopped($0.pid) ? ", which is stopped" : "") }
+        return lock.map { names([$0.pid]) + (ProcessIdentity.isStopped($0.pid) ? ", which is stopped" : "") }
     }
 
-    private static func list(_ pids: Set<Int32>) -> String {
+    /// “process 12 (sluice), process 14 (python3)”.
+    static func names(_ pids: Set<Int32>) -> String {
         pids.sorted().map { pid in
             let name = TextFile.read("/proc/\(pid)/comm")?.filter { $0 != "\n" }
             return "process \(pid)" + (name.map { " (\($0))" } ?? "")

@@ -1,0 +1,54 @@
+internal import Host
+internal import Logging
+internal import Store
+internal import ZeroMQ
+
+/// Makes the lock file and the sockets of the coordinator anew where they were removed from `run/`. Confined to
+/// the loop.
+final class RunDirectoryUpkeep {
+    private let environment: CoordinatorEnvironment
+    private let sockets: SocketBinder
+    /// The last error that was logged.
+    private var logged = ""
+
+    private var logger: Logger { environment.logger }
+
+    init(_ environment: CoordinatorEnvironment, sockets: SocketBinder) {
+        self.environment = environment
+        self.sockets = sockets
+    }
+
+    /// Call it four times a second.
+    func run() {
+        if sockets.isDirectoryReplaced {
+            return environment.loss.set(
+                StoreError(
+                    .missing,
+                    "\(environment.runDirectory.path) was removed or replaced while the coordinator used it; it ends, because no "
+                        + "process can reach it any more. Leave the directory in place."))
+        }
+        do throws(StoreError) {
+            if let lock = environment.lock, try environment.runDirectory.renew(lock, as: .coordinator) {
+                logger.warning("The lock file of the coordinator was removed or replaced; it was made anew.")
+            }
+        } catch {
+            guard error.code != .missing else { return environment.loss.set(error) }
+            log("The lock file of the coordinator cannot be made anew: \(error.message)")
+        }
+        do throws(ZeroMQError) {
+            let names = try sockets.bindMissing()
+            guard !names.isEmpty else { return }
+            logger.warning(
+                "Sockets were removed or replaced; they were bound anew.",
+                metadata: ["sockets": "\(names.joined(separator: ", "))"])
+        } catch {
+            log("A socket that was removed cannot be bound anew: \(error)")
+        }
+    }
+
+    private func log(_ sentence: String) {
+        guard sentence != logged else { return }
+        logged = sentence
+        logger.error("\(sentence)")
+    }
+}

@@ -1,0 +1,42 @@
+internal import Commands
+
+extension Connection {
+    /// Makes a copy of a shard a shard in use: ends the sessions, releases what was claimed, uncharged, removes
+    /// the mark of the backup, and draws a new id of the file.
+    ///
+    /// A command that was `sent` runs again where it is idempotent, and is in doubt otherwise: its execution went
+    /// on after the backup was made.
+    /// - Precondition: the connection is in use.
+    /// - Parameter time: of the backup.
+    /// - Returns: the number of released commands by their new status.
+    func settleRestored(from time: Timestamp) throws(StoreError) -> [CommandStatus: Int] {
+        try transaction { connection throws(StoreError) in
+            let reason = "restored from a backup of \(time)"
+            let now = Timestamp.now
+            var settled: [CommandStatus: Int] = [:]
+            for var row in try connection.inFlight() {
+                _ = row.release(
+                    charged: false, suspected: false, started: true, reason: reason, now: now, &connection.changes)
+                try connection.save(row)
+                settled[row.command.status, default: 0] += 1
+            }
+            try connection.execute(
+                """
+                DELETE FROM session;
+                DELETE FROM setting WHERE key >= '\(SettingKey.workerPrefix)' AND key < '\(SettingKey.workerPrefix)~';
+                DELETE FROM meta WHERE key = 'backup';
+                UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id';
+                """)
+            return settled
+        }
+    }
+
+    private func inFlight() throws(StoreError) -> [StoredCommand] {
+        try rows(
+            Statement(
+                """
+                SELECT \(Query.columns) FROM command c INDEXED BY command_in_flight
+                WHERE c.status IN (1, 2) ORDER BY c.turn
+                """, sharing: self))
+    }
+}
