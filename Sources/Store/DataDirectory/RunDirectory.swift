@@ -149,6 +149,12 @@ package struct RunDirectory: Sendable, Hashable {
         }
     }
 
+    /// Whether the coordinator that runs is of release 0.1.0, which holds the lock file and no bytes.
+    func coordinatorIsOfFirstRelease() throws(StoreError) -> Bool {
+        guard let target = target(.coordinator) else { return false }
+        do throws(SystemError) { return try ByteLock.attempt(target) != nil } catch { throw StoreError(error) }
+    }
+
     /// Makes the file of a held lock anew where it was removed or replaced.
     /// - Returns: whether it was.
     /// - Throws: where another process may hold the lock now: its holder must end.

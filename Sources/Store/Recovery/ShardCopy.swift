@@ -39,7 +39,13 @@ struct ShardCopy {
     ///   version whose processes do not record checkpoints, or a reader keeps the WAL from being copied. The
     ///   file at `path` is to be emptied then.
     func run(progress: (BackupProgress) -> Void) throws(StoreError) -> Bool {
-        try shard.withOwnConnection { connection throws(StoreError) in
+        // Release 0.1.0 records no checkpoint: its coordinator must not run, and no producer may checkpoint.
+        let run = shard.options.directory.run
+        let isCoordinated = run.probe(.coordinator).isHeld
+        let checkpointLock = isCoordinated ? nil : try run.take(.checkpoint)
+        guard try isCoordinated ? !run.coordinatorIsOfFirstRelease() : checkpointLock != nil else { return false }
+        defer { withExtendedLifetime(checkpointLock) {} }
+        return try shard.withOwnConnection { connection throws(StoreError) in
             guard try connection.knownVersion(shard.number, shard.path) >= Schema.firstWithPageChanges else {
                 return false
             }
