@@ -39,6 +39,17 @@ extension Duration {
         }
     }
 
+    /// One unit, for columns: `12s`, `3m`, `2h`, `9d`.
+    package var roundText: String {
+        let seconds = max(components.seconds, 0)
+        switch seconds {
+        case ..<60: return "\(seconds)s"
+        case ..<3600: return "\(seconds / 60)m"
+        case ..<86_400: return "\(seconds / 3600)h"
+        default: return "\(seconds / 86_400)d"
+        }
+    }
+
     private static func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
         small == 0 ? "\(large)\(largeUnit)" : "\(large)\(largeUnit) \(small)\(smallUnit)"
     }

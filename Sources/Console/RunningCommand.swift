@@ -9,10 +9,12 @@ package struct RunningCommand: Sendable, Equatable {
     /// When its status last changed.
     package var since: Timestamp
     package var progress = CommandProgress()
+    /// The file or URL; nil where it is not known.
+    package var name: String?
 
     package init(
         id: CommandID, type: String, qos: QualityOfService, destination: Destination, since: Timestamp,
-        progress: CommandProgress = CommandProgress()
+        progress: CommandProgress = CommandProgress(), name: String? = nil
     ) {
         self.id = id
         self.type = type
@@ -20,5 +22,6 @@ package struct RunningCommand: Sendable, Equatable {
         self.destination = destination
         self.since = since
         self.progress = progress
+        self.name = name
     }
 }

@@ -31,6 +31,24 @@ package enum TerminalText {
         return result
     }
 
+    /// The end of the text, without control characters and of at most `width` cells; a cut text begins with an
+    /// ellipsis.
+    package static func cutStart(_ text: String, width limit: Int) -> String {
+        guard limit > 0 else { return "" }
+        var cells = 0
+        var kept: [Character] = []
+        for character in text.reversed() {
+            let shown = isControl(character) ? " " : character
+            cells += width(shown)
+            if cells > limit {
+                while cells >= limit + 1, let first = kept.popLast() { cells -= width(first) }
+                return "…" + String(kept.reversed())
+            }
+            kept.append(shown)
+        }
+        return String(kept.reversed())
+    }
+
     /// Cut or filled with spaces to exactly `width` cells.
     package static func fit(_ text: String, width limit: Int, alignRight: Bool = false) -> String {
         let text = cut(text, width: limit)

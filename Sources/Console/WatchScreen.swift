@@ -110,31 +110,12 @@ package enum WatchScreen {
                 "worker \(worker.seat)  pid \(worker.pid)  \(worker.state.rawValue)  \(worker.running.count)\(slots) running"
             )
             let share = left / (shown.count - index)
-            let rows = shortened(worker.running.map { running($0, state.now, columns) }, to: share)
+            let rows = shortened(running(worker.running, state.now, columns), to: share)
             lines += rows
             left -= rows.count
         }
         if shown.count < state.workers.count { lines.append("and \(state.workers.count - shown.count) more workers") }
         return lines
-    }
-
-    private static func running(_ command: RunningCommand, _ now: Timestamp, _ columns: Int) -> String {
-        let id = command.id.description.suffix(12)
-        let age = (now - command.since).shortText
-        var figures = age
-        var bar = ""
-        let progress = command.progress
-        if progress.total > 0 {
-            let fraction = Double(progress.offset) / Double(progress.total)
-            let rate = progress.rate > 0 ? "  \(Figures.rate(progress.rate))" : ""
-            let phase = progress.isVerifying ? "verifying " : ""
-            let percent = Int(min(max(fraction, 0), 1) * 100)
-            figures = "\(phase)\(percent)%  \(Figures.bytes(progress.total))\(rate)  \(age)"
-            bar = ProgressBar.bar(fraction, width: columns >= 72 ? 16 : 8) + " "
-        }
-        let room = columns - 4 - bar.count - figures.count
-        let what = "\(command.type) …\(id) \(command.destination == .none ? "" : command.destination.text)"
-        return "  " + TerminalText.fit(what, width: max(room, 8)) + "  " + bar + figures
     }
 
     /// Keeps the first lines, and counts the others in the last.
@@ -150,7 +131,8 @@ package enum WatchScreen {
         guard !state.problems.isEmpty else { return [] }
         return ["", "last errors"]
             + state.problems.map { problem in
-                "  \(problem.at.dropFirst(11).prefix(8)) …\(problem.id.suffix(12)) \(problem.status) \(problem.reason)"
+                let which = problem.count > 1 ? "×\(problem.count)" : "…\(problem.id.suffix(12))"
+                return "  \(problem.at.dropFirst(11).prefix(8)) \(which) \(problem.status) \(problem.reason)"
             }
     }
 }

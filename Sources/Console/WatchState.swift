@@ -7,6 +7,8 @@ package struct WatchState: Sendable, Equatable {
         package var id: String
         package var status: String
         package var reason: String
+        /// Commands that had the same problem.
+        package var count = 1
 
         package init(at: String, id: String, status: String, reason: String) {
             self.at = at
@@ -54,7 +56,18 @@ package struct WatchState: Sendable, Equatable {
     }
 
     package mutating func add(_ problem: Problem) {
-        problems.insert(problem, at: 0)
-        if problems.count > Self.problemsKept { problems.removeLast() }
+        problems.add(problem)
+    }
+}
+
+extension [WatchState.Problem] {
+    /// Adds the newest problem. Problems with one cause share an entry, which shows the newest and their number.
+    package mutating func add(_ problem: WatchState.Problem) {
+        var problem = problem
+        if let index = firstIndex(where: { $0.status == problem.status && $0.reason == problem.reason }) {
+            problem.count += remove(at: index).count
+        }
+        insert(problem, at: 0)
+        if count > WatchState.problemsKept { removeLast() }
     }
 }

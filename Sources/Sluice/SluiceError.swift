@@ -31,6 +31,8 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case usage
         /// There is no command with that id.
         case noSuchCommand
+        /// A part of an id is a part of several; the message lists up to five of them.
+        case ambiguous
         /// There is no collection of that name.
         case noSuchCollection
         /// The status of the command does not allow the change.
@@ -74,6 +76,7 @@ extension SluiceError {
             case .conflict: .conflict
             case .invalid: .invalid
             case .notFound: .noSuchCommand
+            case .ambiguous: .ambiguous
             case .failed: .failed
             }
         self.init(code, error.message, id: error.id)

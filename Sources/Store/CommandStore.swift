@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// Keeps the commands. The store is the truth; every message between processes is a hint.
 ///
@@ -42,9 +43,18 @@ package protocol CommandStore: Sendable {
     func result(_ id: CommandID) throws(StoreError) -> [UInt8]?
     /// The transitions of one command, oldest first.
     func timeline(_ id: CommandID) throws(StoreError) -> [Transition]
-    /// Commands in the order of their ids, at most `limit` (≤ 1,000). Each shard is read in one closed
-    /// transaction.
-    func list(_ filter: CommandFilter, after: CommandID?, limit: Int) throws(StoreError) -> [Command]
+    /// Commands in the order of their ids, or in the reverse order. Each shard is read in slices of at most 1,000
+    /// rows, each in a transaction that is closed before the next.
+    /// - Parameters:
+    ///   - after: excluded; nil starts at the first.
+    ///   - limit: at most 1,000.
+    ///   - until: when to stop looking, and to return what was found; nil: at the limit or at the end.
+    func page(
+        _ filter: CommandFilter, order: CommandOrder, after: CommandID?, limit: Int, until: MonotonicTime?
+    ) throws(StoreError) -> CommandPage
+    /// The commands whose ids begin or end with some digits; where there are none, those whose ids contain them.
+    /// The newest first, at most `limit`.
+    func find(_ part: CommandIDPart, limit: Int) throws(StoreError) -> [Command]
     /// The number of commands by status and quality of service. Every write updates stored counts, so that
     /// this read is cheap.
     func counts() throws(StoreError) -> CommandCounts
@@ -91,9 +101,13 @@ package protocol CommandStore: Sendable {
     func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int
     /// Makes the commands due that ``countHeldBack(shard:type:destination:)`` counts, so that
     /// ``promoteDue(shard:now:limit:)`` finds them. The `notBefore` that a producer chose stays.
-    /// - Parameter limit: commands in one transaction. Call again until none is left.
-    /// - Returns: how many became due.
-    func endWaits(shard: Int, type: String, destination: Destination, limit: Int) throws(StoreError) -> Int
+    /// - Parameters:
+    ///   - after: the end of the call before; nil starts.
+    ///   - limit: held-back commands, of whichever type and destination, that one transaction looks at.
+    /// - Returns: how many became due, and where to go on; nil at the end.
+    func endWaits(
+        shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
+    ) throws(StoreError) -> (count: Int, next: HeldBackPosition?)
 
     // MARK: Executions
 
@@ -141,6 +155,8 @@ package protocol CommandStore: Sendable {
     /// Cancels a waiting command at once; records a cancellation request for a claimed one.
     /// - Throws: `notFound`.
     func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome
+    /// Cancels several commands of one shard in one transaction. Ids without a command are left out.
+    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> [CancelOutcome]
     /// Makes an ended or failed command run again, as a person asks. Resets retries, crashes, `notBefore`,
     /// the cancellation request and a passed deadline; keeps the offset. The command takes back a unique key
     /// that it gave up, unless the key's period has lapsed.

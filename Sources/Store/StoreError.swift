@@ -27,6 +27,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case invalid
         /// There is no command with that id.
         case notFound
+        /// A part of an id names more than one command.
+        case ambiguous
         /// Anything else that SQLite reports.
         case failed
 
@@ -34,7 +36,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .failed:
+            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .ambiguous,
+                .failed:
                 false
             }
         }

@@ -75,6 +75,49 @@ import Testing
         #expect(ProgressBar.verifying(1_200_000_000, of: 2_700_000_000) == "verifying 1.2 GB of 2.7 GB")
     }
 
+    private func screen(_ running: [RunningCommand], columns: Int) -> [String] {
+        var state = WatchState(path: "/d", now: Timestamp(milliseconds: 1_772_368_496_000))
+        state.workers = [.init(seat: 0, pid: 1, state: .ready, running: running)]
+        return WatchScreen.render(state, columns: columns, rows: 60)
+    }
+
+    private func command(_ type: String, _ progress: CommandProgress = .init(), name: String? = nil) -> RunningCommand {
+        RunningCommand(
+            id: CommandID(), type: type, qos: .default,
+            destination: Destination(scheme: "https", host: "media.example.com", port: 443),
+            since: Timestamp(milliseconds: 1_772_368_490_000), progress: progress, name: name)
+    }
+
+    @Test(arguments: [50, 80, 200]) func `a transfer shows its file and a bar`(_ columns: Int) throws {
+        let progress = CommandProgress(offset: 50, total: 100, rate: 2_000_000)
+        let lines = screen([command("download", progress, name: "clip-0042.mov")], columns: columns)
+        let line = try #require(lines.first { $0.contains("clip-0042.mov") })
+        #expect(line.contains("████░░░░") && line.contains("50%") && line.contains("2.0 MB/s"))
+        #expect(line.contains("media.example.com") == (columns == 200))
+    }
+
+    @Test func `many commands without a size to one destination share a line`() {
+        let running = (0..<500).map { _ in command("request") } + [command("fetch")]
+        let lines = screen(running, columns: 80)
+        #expect(lines.count { $0.contains("request") } == 1)
+        #expect(lines.contains { $0.contains("500 × request https://media.example.com") && $0.hasSuffix("6.0s") })
+        #expect(lines.contains { $0.contains("fetch …") })
+    }
+
+    @Test func `errors with one cause share a line with their number and the time of the newest`() {
+        var state = WatchState(path: "/d", now: .now)
+        for number in 0..<500 {
+            state.add(
+                .init(
+                    at: "2026-03-01T12:34:\(10 + number % 50).000Z", id: "\(CommandID())", status: "error",
+                    reason: "connection refused"))
+        }
+        state.add(.init(at: "2026-03-01T12:35:00.000Z", id: "\(CommandID())", status: "error", reason: "503"))
+        #expect(state.problems.map(\.count) == [1, 500])
+        let lines = WatchScreen.render(state, columns: 80, rows: 40)
+        #expect(lines.contains("  12:34:59 ×500 error connection refused"))
+    }
+
     @Test func `the screen shows every status by name`() {
         let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
         for status in CommandStatus.allCases { #expect(text.contains(status.name)) }

@@ -5,18 +5,21 @@ internal import Store
 
 /// Cancels the commands of destinations that have been offline for 7 days. The time of an open circuit
 /// breaker does not count: such a destination can be reached. Confined to the loop.
+///
+/// Only the ready queue is read, by its index, in steps of at most ``batch`` commands. So the cost is that of the
+/// commands that are cancelled, a command that is held back is not looked at, and a reap waits for one step.
 final class UnreachableCommands {
     private let environment: CoordinatorEnvironment
     private let links: LinkMonitor
     private let events: EventPublisher
-    private var isRunning = false
     private var timer = PeriodicTimer()
+    /// The destinations that are still to be read; the last is being read.
+    private var scans: [UnreachableScan] = []
 
     private static let maxOutage: Duration = .seconds(7 * 86_400)
-    /// Listing reads whole shards, so it is done once a minute.
     private static let interval: Duration = .seconds(60)
-    /// Commands of one status that are read at a time.
-    private static let batch = 1000
+    /// Commands that are read, or cancelled in one transaction.
+    private static let batch = 200
 
     init(_ environment: CoordinatorEnvironment, links: LinkMonitor, events: EventPublisher) {
         self.environment = environment
@@ -26,37 +29,56 @@ final class UnreachableCommands {
 
     /// Call it in each sweep.
     func run(now: MonotonicTime) {
-        guard !isRunning, timer.isDue(now, every: Self.interval) else { return }
+        guard scans.isEmpty, timer.isDue(now, every: Self.interval) else { return }
         let now = Timestamp.now
         let states = links.dispatch.dispatcher.links.controller.links
         for (key, since) in links.log.offlineSince where now - since > Self.maxOutage {
             guard let destination = key.destination else { continue }
             let reported = states[key]?.circuitBreaker.reason?.text.map { ": \($0)" } ?? ""
-            isRunning = true
-            cancelCommands(to: destination, "\(destination) could not be reached for 7 days\(reported)", now: now)
+            scans.append(
+                UnreachableScan(
+                    of: destination, shards: environment.store.shardCount,
+                    reason: "\(destination) could not be reached for 7 days\(reported)"))
+        }
+        read()
+    }
+
+    /// Reads the next batch on the reader's thread.
+    private func read() {
+        guard let scan = scans.last else { return }
+        guard let position = scan.position else {
+            scans.removeLast()
+            return read()
+        }
+        environment.store.read("Commands of an unreachable destination cannot be read") { store throws(StoreError) in
+            try store.ready(
+                shard: position.shard, destination: scan.destination, qos: position.qos, afterTurn: position.turn,
+                limit: Self.batch)
+        } then: { [self] commands in
+            let now = Timestamp.now
+            let old = commands.filter { now - $0.createdAt > Self.maxOutage }
+            advance { $0.advance(behind: commands.last?.turn, hasMore: commands.count == Self.batch && !old.isEmpty) }
+            if old.isEmpty { read() } else { cancel(old.map(\.id), of: scan, shard: position.shard) }
+        } otherwise: { [self] _ in
+            advance { $0.skipShard() }
+            read()
         }
     }
 
-    private func cancelCommands(to destination: Destination, _ reason: String, now: Timestamp) {
+    private func cancel(_ ids: [CommandID], of scan: UnreachableScan, shard: Int) {
         environment.store.write("Commands of an unreachable destination cannot be cancelled") {
-            store throws(StoreError) -> [StatusEvent] in
-            var events: [StatusEvent] = []
-            for status in [CommandStatus.new, .error] {
-                let filter = CommandFilter(status: status, destination: destination)
-                for command in try store.list(filter, after: nil, limit: Self.batch)
-                where now - command.createdAt > Self.maxOutage && command.notBefore <= now {
-                    // One that waits for its time, as for a paused endpoint, does not wait for the destination.
-                    if case .cancelled(let event) = try store.cancel(command.id, reason: reason, now: now) {
-                        events.append(event)
-                    }
-                }
-            }
-            return events
-        } then: { [self] cancelled in
-            isRunning = false
-            for event in cancelled { events.publish(event, now: .now) }
+            store throws(StoreError) in
+            try store.cancel(ids, shard: shard, reason: scan.reason, now: .now)
+        } then: { [self] outcomes in
+            for case .cancelled(let event) in outcomes { events.publish(event, now: .now) }
+            read()
         } otherwise: { [self] _ in
-            isRunning = false
+            advance { $0.skipShard() }
+            read()
         }
+    }
+
+    private func advance(_ body: (inout UnreachableScan) -> Void) {
+        if let last = scans.indices.last { body(&scans[last]) }
     }
 }

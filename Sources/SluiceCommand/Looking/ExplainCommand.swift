@@ -19,12 +19,12 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    @Argument(help: ArgumentHelp("The command.", valueName: "id"))
-    var id: CommandID
+    @Argument(help: ArgumentHelp("The command, by its id or any part of it.", valueName: "id"))
+    var id: CommandIDPart
 
     func run() async throws {
         let (directory, store) = try data.store()
-        guard let command = try store.command(id) else {
+        guard let command = try store.command(try store.id(of: id)) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
         let instance = Instance(directory: directory, store: store)

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Host
 internal import Inspection
 internal import Operations
 internal import Store
@@ -10,92 +11,86 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List commands, oldest first.",
         discussion: """
+            On a terminal it prints the end of each id, the age, the file or URL, the status and the reason, in its width; \
+            otherwise, whole ids and more columns.
+            Every filter but --file and --error is answered from an index. These two search the commands themselves, from \
+            the newest on, and print what they find. With a limit, a list stops after 5 s, and says how far it has looked \
+            and how to go on; with --limit 0 it looks at every command.
+
             EXAMPLES
               sluice list --status error
+              sluice list --newest --limit 20
+              sluice list --file clip-0042.mov
+              sluice list --error "timed out" --newer-than 1h
+              sluice list --type sync --older-than 2d
               sluice list --status new --limit 0 --json | wc -l
-              sluice list --qos background --limit 20
               sluice list --destination https://host --after 01998b5e-…   (the next page)
               sluice list --status tooManyTimes --json | jq -r .id | xargs sluice retry
             """)
 
+    /// How long a list with a limit looks for commands.
+    private static let timeout: Duration = .seconds(5)
+    /// What was found is printed this often.
+    private static let step: Duration = .milliseconds(200)
+
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
+    @OptionGroup var filters: ListOptions
 
-    @Option(name: .long, help: "Only commands in this status.")
-    var status: CommandStatus?
+    @Flag(name: .long, help: "The newest first.")
+    var newest = false
 
-    @Option(name: .long, help: "Only commands of this quality of service.")
-    var qos: QualityOfService?
-
-    @Option(
-        name: .long, help: ArgumentHelp("Only commands to this origin, or the origin of this URL.", valueName: "url"))
-    var destination: DestinationArgument?
+    @Flag(name: .long, help: "The oldest first, also with --file and --error.")
+    var oldest = false
 
     @Option(name: .long, help: ArgumentHelp("The maximum number of commands; 0 for all.", valueName: "count"))
     var limit = 100
 
     @Option(
         name: .long, help: ArgumentHelp("Only commands after this one: the last of the page before.", valueName: "id"))
-    var after: CommandID?
+    var after: CommandIDPart?
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit must be 0 or more.") }
+        if newest && oldest { throw ValidationError("--newest and --oldest exclude each other.") }
     }
 
     func run() throws {
         let (directory, store) = try data.store()
-        let filter = CommandFilter(status: status, qos: qos, destination: destination?.destination)
-        var after = after
+        let now = Timestamp.now
+        let filter = filters.filter(now: now)
+        let order: CommandOrder = newest || filter.isSearch && !oldest ? .newestFirst : .oldestFirst
+        var after = try after.map { part throws(StoreError) in try store.id(of: part, now: now) }
         var left = limit == 0 ? Int.max : limit
-        var isFirst = true
-        var messages: Set<Destination> = []
+        var scanned = 0
+        let deadline = MonotonicTime.now + Self.timeout
+        var printer = ListPrinter(print: print, store: store, now: now)
         while left > 0 {
             let asked = min(left, 1000)
-            let page = try store.list(filter, after: after, limit: asked)
-            if print.json {
-                for command in page { Output.line(try json(command, store).bytes) }
-            } else {
-                for line in lines(page, withHeader: isFirst) { Output.line(line) }
-                messages.formUnion(
-                    page.lazy.filter { $0.type == CommandType.webhook && !$0.status.isFinal }.map(\.destination))
+            let step = MonotonicTime.now + Self.step
+            let page = try store.page(filter, order: order, after: after, limit: asked, until: step)
+            try printer.print(page.commands)
+            left -= page.commands.count
+            scanned += page.scanned
+            guard let next = page.next else { break }
+            after = next
+            if limit > 0, left > 0, MonotonicTime.now >= deadline {
+                Output.flush()
+                Diagnostics.say(
+                    "looked at \(Figures.grouped(Int64(scanned))) commands, \(order == .newestFirst ? "back" : "up") to "
+                        + "\(next.madeAt); to go on, repeat it with --after \(next), or use --limit 0 for all")
+                break
             }
-            isFirst = false
-            left -= page.count
-            guard page.count == asked, let last = page.last else { break }
-            after = last.id
         }
-        if !messages.isEmpty {
+        printer.finish()
+        if !printer.messages.isEmpty {
             Output.flush()
             // Once, because the reason of each message names the endpoint only.
             for (endpoint, sentence) in try Instance(directory: directory, store: store).pausedEndpoints()
-            where messages.contains(endpoint.origin) {
+            where printer.messages.contains(endpoint.origin) {
                 Diagnostics.say(sentence)
             }
         }
         try data.warn(of: store)
-    }
-
-    /// The members of a command; for a program that has failed also `stderr`, the part that is kept.
-    private func json(_ command: Command, _ store: SQLiteStore) throws -> JSONValue {
-        guard command.hasFailedProgram else { return command.json }
-        let output = try store.result(command.id).flatMap { ErrorOutput(result: JSONValue(stored: $0)) }
-        return .object(command.members + [.init("stderr", output.map { .string($0.text) } ?? .null)])
-    }
-
-    private func lines(_ page: [Command], withHeader: Bool) -> [String] {
-        var table = Table([
-            ("ID", .left), ("TYPE", .left), ("QOS", .left), ("STATUS", .left), ("PROGRESS", .right),
-            ("RETRIES", .right), ("DESTINATION", .left), ("REASON", .left),
-        ])
-        for command in page {
-            table.add([
-                command.id.description, command.type, command.qos.name, command.status.name,
-                command.total > 0 ? "\(Figures.bytes(command.offset))/\(Figures.bytes(command.total))" : "-",
-                "\(command.retries)/\(command.retryLimit)", command.destination.description,
-                command.reason ?? "",
-            ])
-        }
-        if page.isEmpty { return [] }
-        return withHeader ? table.lines : Array(table.lines.dropFirst())
     }
 }

@@ -21,14 +21,15 @@ struct StatusCommand: AsyncParsableCommand {
               sluice status --all
               sluice status --json | jq .counts
               sluice status 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
+              sluice status 1c2d4e5f    (the end of it, as tables show it)
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var links: LinkOptions
 
-    @Argument(help: ArgumentHelp("A command.", valueName: "id"))
-    var id: CommandID?
+    @Argument(help: ArgumentHelp("A command, by its id or any part of it.", valueName: "id"))
+    var id: CommandIDPart?
 
     func validate() throws {
         if id != nil && links.all { throw ValidationError("--all shows every link; it does not go with a command.") }
@@ -38,7 +39,7 @@ struct StatusCommand: AsyncParsableCommand {
         let (directory, store) = try data.store()
         let instance = Instance(directory: directory, store: store)
         if let id {
-            try show(id, store)
+            try show(try store.id(of: id), store)
         } else if print.json {
             Output.line(try await overview(instance, of: store).bytes)
         } else {

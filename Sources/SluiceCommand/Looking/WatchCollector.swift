@@ -123,9 +123,6 @@ final class WatchCollector: Sendable {
         let problem = WatchState.Problem(
             at: event.body["at"]?.string ?? "", id: String(event.subject), status: event.body["status"]?.string ?? "",
             reason: event.body["reason"]?.string ?? "")
-        state.withLock { state in
-            state.problems.insert(problem, at: 0)
-            if state.problems.count > WatchState.problemsKept { state.problems.removeLast() }
-        }
+        state.withLock { $0.problems.add(problem) }
     }
 }

@@ -19,6 +19,7 @@ final class WatchLive: Sendable {
     private let lastEnded = Mutex<Int?>(nil)
     /// The links that were read last without a coordinator: until one starts, only a person changes them.
     private let storedLinks = Mutex<(overrides: LinkOverrides, limit: Int, overview: LinkOverview)?>(nil)
+    private let descriptions = Mutex(RunningDescriptions())
     private let showsAllLinks: Bool
     private let isOver = Atomic<Bool>(false)
 
@@ -126,7 +127,7 @@ final class WatchLive: Sendable {
         let rates = collector.second()
         let seen: Seen
         do throws(StoreError) {
-            seen = try Seen(instance, collector, links: links.get())
+            seen = try Seen(instance, collector, links: links.get(), descriptions)
         } catch {
             // The rest of the screen stays as it was.
             return state.withLock { $0.warnings = [error.message] }
@@ -176,7 +177,10 @@ private struct Seen {
     var links: LinkOverview
     var pauses: [String]
 
-    init(_ instance: Instance, _ collector: WatchCollector, links: LinkOverview) throws(StoreError) {
+    init(
+        _ instance: Instance, _ collector: WatchCollector, links: LinkOverview,
+        _ descriptions: borrowing Mutex<RunningDescriptions>
+    ) throws(StoreError) {
         let all = try instance.store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
         workers = try instance.workers()
@@ -191,5 +195,14 @@ private struct Seen {
         collector.keepProgress(of: ids)
         self.links = links
         pauses = try instance.pauses().map(\.sentence)
+        let found = workers
+        workers = try descriptions.withLock { descriptions throws(StoreError) in
+            defer { descriptions.keep(ids) }
+            return try found.map { worker throws(StoreError) in
+                var worker = worker
+                try descriptions.describe(&worker.running, instance.store)
+                return worker
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import Commands
 
-extension CommandID: ExpressibleByArgument {
+extension CommandIDPart: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
     public static var defaultCompletionKind: CompletionKind { .default }
 }

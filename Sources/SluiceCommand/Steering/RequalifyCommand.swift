@@ -22,8 +22,8 @@ struct RequalifyCommand: ParsableCommand {
     @Option(name: .long, help: "The new quality of service.")
     var qos: QualityOfService
 
-    @Argument(help: ArgumentHelp("The commands.", valueName: "id"))
-    var ids: [CommandID]
+    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
+    var ids: [CommandIDPart]
 
     func run() throws {
         try SteeringRun(data: data, print: print).change(ids) { command, store in

@@ -46,8 +46,8 @@ struct ResolveCommand: ParsableCommand {
     @Flag(exclusivity: .exclusive)
     var verdict: Verdict
 
-    @Argument(help: ArgumentHelp("The commands.", valueName: "id"))
-    var ids: [CommandID]
+    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
+    var ids: [CommandIDPart]
 
     func run() throws {
         let spool = Spool(directory: data.directory().spool)

@@ -20,8 +20,8 @@ struct RetryCommand: ParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    @Argument(help: ArgumentHelp("The commands.", valueName: "id"))
-    var ids: [CommandID]
+    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
+    var ids: [CommandIDPart]
 
     func run() throws {
         try SteeringRun(data: data, print: print).change(ids) { command, store in

@@ -16,18 +16,27 @@ struct SteeringRun {
     let print: PrintOptions
 
     /// - Parameter body: changes one command and says what became of it.
-    /// - Throws: ``ExitError``: `input` where a command does not exist, `failed` where a change was refused.
-    ///   The lines have been printed then.
-    func change(_ ids: [CommandID], _ body: (Command, SQLiteStore) throws -> Outcome) throws {
+    /// - Throws: ``ExitError``: `input` where a command does not exist, `usage` where a part of an id names
+    ///   several, `failed` where a change was refused. The lines have been printed then.
+    func change(_ parts: [CommandIDPart], _ body: (Command, SQLiteStore) throws -> Outcome) throws {
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
         let (_, store) = try data.store()
         var worst: ExitCode?
-        for id in ids {
+        for part in parts {
+            let id: CommandID
+            do throws(StoreError) {
+                id = try store.id(of: part)
+            } catch {
+                guard error.code == .notFound || error.code == .ambiguous else { throw error }
+                worst = error.code == .notFound ? .input : worst ?? .usage
+                line(part, error.message, isDone: false)
+                continue
+            }
             guard let command = try store.command(id) else {
                 worst = .input
-                line(id, "there is no such command in \(data.path)", isDone: false)
+                line(part, "there is no such command in \(data.path)", isDone: false)
                 continue
             }
             switch try body(command, store) {
@@ -42,7 +51,7 @@ struct SteeringRun {
         if let worst { throw ExitError(worst, nil) }
     }
 
-    private func line(_ id: CommandID, _ text: String, isDone: Bool) {
+    private func line(_ id: some CustomStringConvertible, _ text: String, isDone: Bool) {
         if print.json {
             Output.line(
                 JSONValue.object([

@@ -39,7 +39,7 @@ struct ExitError: Error {
         case .tryAgain: .tryAgain
         case .cannotWrite: .cannotWrite
         case .corrupt, .failed: .internalError
-        case .usage: .usage
+        case .usage, .ambiguous: .usage
         }
     }
 

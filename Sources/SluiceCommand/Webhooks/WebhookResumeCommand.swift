@@ -15,7 +15,7 @@ struct WebhookResumeCommand: AsyncParsableCommand {
               sluice webhook resume https://billing.example.com
             """)
 
-    /// Commands of a shard in one transaction.
+    /// Commands of a shard that one transaction looks at.
     private static let batch = 1000
     /// A worker that has read the pause holds its message back within this time.
     private static let settlingTime: Duration = .seconds(1)
@@ -51,12 +51,14 @@ struct WebhookResumeCommand: AsyncParsableCommand {
     private func endWaits(_ origin: Destination, in store: SQLiteStore) throws(StoreError) -> Int {
         try store.mapShards(or: 0) { shard throws(StoreError) in
             var count = 0
-            while true {
+            var position: HeldBackPosition?
+            repeat {
                 let batch = try store.endWaits(
-                    shard: shard, type: CommandType.webhook, destination: origin, limit: Self.batch)
-                count += batch
-                if batch < Self.batch { return count }
-            }
+                    shard: shard, type: CommandType.webhook, destination: origin, after: position, limit: Self.batch)
+                count += batch.count
+                position = batch.next
+            } while position != nil
+            return count
         }.reduce(0, +)
     }
 

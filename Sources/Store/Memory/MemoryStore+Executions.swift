@@ -95,6 +95,14 @@ extension MemoryStore {
         return outcome
     }
 
+    package func cancel(
+        _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
+    ) throws(StoreError) -> [CancelOutcome] {
+        var outcomes: [CancelOutcome] = []
+        for id in ids where command(id) != nil { outcomes.append(try cancel(id, reason: reason, now: now)) }
+        return outcomes
+    }
+
     package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in

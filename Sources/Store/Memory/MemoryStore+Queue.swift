@@ -29,14 +29,20 @@ extension MemoryStore {
     }
 
     package func endWaits(
-        shard: Int, type: String, destination: Destination, limit: Int
-    ) throws(StoreError) -> Int {
+        shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
+    ) throws(StoreError) -> (count: Int, next: HeldBackPosition?) {
         try withShard(shard) { shard in
-            let waiting = shard.heldBack(type, destination).prefix(max(limit, 0))
-            for row in waiting {
+            let rows = shard.heldBackRows.map { row in
+                (row, position: HeldBackPosition(notBefore: row.command.notBefore, turn: row.command.turn))
+            }.sorted { $0.position.precedes($1.position) }
+            let looked = rows.drop { row in after.map { !$0.precedes(row.position) } ?? false }.prefix(max(limit, 0))
+            let waiting = Set(shard.heldBack(type, destination).map(\.id))
+            var count = 0
+            for (row, _) in looked where waiting.contains(row.id) {
                 _ = shard.change(row.id) { row, _ in row.command.notBefore = Timestamp(milliseconds: 1) }
+                count += 1
             }
-            return waiting.count
+            return (count, looked.count < limit ? nil : looked.last?.position)
         }
     }
 
@@ -95,5 +101,11 @@ extension MemoryStore {
 
     package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try withShard(shard) { $0.claimed.filter(\.command.cancelRequested).map(\.claimed) }
+    }
+}
+
+extension HeldBackPosition {
+    fileprivate func precedes(_ other: Self) -> Bool {
+        notBefore == other.notBefore ? turn < other.turn : notBefore < other.notBefore
     }
 }

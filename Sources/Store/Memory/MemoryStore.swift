@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 internal import Synchronization
 
 /// A store in memory, which ends with its process: for tests, and for programs that need no durability.
@@ -77,16 +78,34 @@ package final class MemoryStore: CommandStore {
         withState { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
     }
 
-    package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) -> [Command] {
-        let commands = withState { state in
-            state.shards.flatMap { $0.rows.values.map(\.command) }.filter { command in
-                after.map { command.id > $0 } ?? true
-                    && filter.status.map { $0 == command.status } ?? true
-                    && filter.qos.map { $0 == command.qos } ?? true
-                    && filter.destination.map { $0 == command.destination } ?? true
+    package func page(
+        _ filter: CommandFilter, order: CommandOrder, after: CommandID?, limit: Int, until: MonotonicTime?
+    ) -> CommandPage {
+        let (lower, upper) = filter.idBounds
+        let found = withState { state in
+            state.shards.flatMap { shard in
+                shard.rows.values.lazy.map(\.command).filter { command in
+                    lower < command.id && command.id < upper && filter.admits(command)
+                        && (after.map { order.precedes($0, command.id) } ?? true)
+                        && filter.admits(payload: shard.payloads[command.id] ?? [])
+                }
             }
-        }
-        return Array(commands.sorted { $0.id < $1.id }.prefix(min(max(limit, 0), 1000)))
+        }.sorted { order.precedes($0.id, $1.id) }
+        let limit = min(max(limit, 0), 1000)
+        var page = CommandPage()
+        page.commands = Array(found.prefix(limit))
+        page.scanned = found.count
+        if page.commands.count == limit { page.next = page.commands.last?.id ?? after }
+        return page
+    }
+
+    package func find(_ part: CommandIDPart, limit: Int) -> [Command] {
+        let commands = withState { state in state.shards.flatMap { $0.rows.values.map(\.command) } }
+            .sorted { $0.id > $1.id }
+        let digits = commands.map { CommandIDPart($0.id).digits }
+        let atEnds = zip(commands, digits).filter { $1.hasPrefix(part.digits) || $1.hasSuffix(part.digits) }
+        let found = atEnds.isEmpty ? zip(commands, digits).filter { $1.utf8.contains(part.digits.utf8) } : atEnds
+        return found.prefix(limit).map(\.0)
     }
 
     package func counts() -> CommandCounts {

@@ -11,6 +11,26 @@ extension SQLiteStore {
         }
     }
 
+    package func cancel(
+        _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
+    ) throws(StoreError) -> [CancelOutcome] {
+        try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+            var outcomes: [CancelOutcome] = []
+            for id in ids {
+                guard var row = try connection.find(id) else { continue }
+                switch row.cancel(reason: reason, now: now, &connection.changes) {
+                case .cancelled(let transition): outcomes.append(.cancelled(self.event(row, transition)))
+                case .requested: outcomes.append(.requested(row.claimed))
+                case .ended:
+                    outcomes.append(.ended(row.command.status))
+                    continue
+                }
+                try connection.save(row)
+            }
+            return outcomes
+        }
+    }
+
     package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
         try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree

@@ -91,22 +91,30 @@ extension SQLiteStore {
     }
 
     package func endWaits(
-        shard: Int, type: String, destination: Destination, limit: Int
-    ) throws(StoreError) -> Int {
+        shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
+    ) throws(StoreError) -> (count: Int, next: HeldBackPosition?) {
         try self.shard(shard).write { connection throws(StoreError) in
             let waiting = try connection.statement(.heldBack)
             waiting.bind(type, at: 1)
             waiting.bind(destination.text, at: 2)
-            waiting.bind(max(limit, 0), at: 3)
+            waiting.bind(after?.notBefore.milliseconds ?? 0, at: 3)
+            waiting.bind(after?.turn ?? 0, at: 4)
+            waiting.bind(max(limit, 0), at: 5)
             var turns: [Int64] = []
-            while try waiting.step() { turns.append(waiting.int64(0)) }
+            var last: HeldBackPosition?
+            var count = 0
+            while try waiting.step() {
+                count += 1
+                last = HeldBackPosition(notBefore: waiting.time(1), turn: waiting.int64(0))
+                if waiting.bool(2) { turns.append(waiting.int64(0)) }
+            }
             waiting.reset()
             let end = try connection.statement(.endWait)
             for turn in turns {
                 end.bind(turn, at: 1)
                 try end.run()
             }
-            return turns.count
+            return (turns.count, count < limit ? nil : last)
         }
     }
 

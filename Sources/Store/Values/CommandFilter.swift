@@ -5,10 +5,55 @@ package struct CommandFilter: Sendable, Equatable {
     package var status: CommandStatus?
     package var qos: QualityOfService?
     package var destination: Destination?
+    package var type: String?
+    /// Submitted at this time or later.
+    package var from: Timestamp?
+    /// Submitted before this time.
+    package var before: Timestamp?
+    /// The reason contains this text; ASCII letters match in either case.
+    package var reason: String?
+    /// A path, URL or name in the payload contains this text (``CommandSubject``).
+    package var subject: String?
 
     package init(status: CommandStatus? = nil, qos: QualityOfService? = nil, destination: Destination? = nil) {
         self.status = status
         self.qos = qos
         self.destination = destination
+    }
+
+    /// No index serves these fields: the rows have to be read.
+    package var isSearch: Bool { reason != nil || subject != nil }
+
+    /// The ids that ``from`` and ``before`` admit, both ends excluded. An id carries the time of its submit.
+    var idBounds: (lower: CommandID, upper: CommandID) {
+        func first(of time: Timestamp) -> CommandID {
+            CommandID(high: UInt64(clamping: min(time.milliseconds, 0xFFFF_FFFF_FFFF)) << 16, low: 0)
+        }
+        return (
+            from.map { first(of: $0) } ?? CommandID(high: 0, low: 0),
+            before.map { first(of: $0) } ?? CommandID(high: .max, low: .max)
+        )
+    }
+
+    func admits(_ command: Command) -> Bool {
+        status.map { $0 == command.status } ?? true
+            && qos.map { $0 == command.qos } ?? true
+            && destination.map { $0 == command.destination } ?? true
+            && type.map { $0 == command.type } ?? true
+            && from.map { $0 <= command.createdAt } ?? true
+            && before.map { $0 > command.createdAt } ?? true
+            && reason.map { text in command.reason?.asciiLowercased.utf8.contains(text.asciiLowercased.utf8) ?? false }
+                ?? true
+    }
+
+    func admits(payload: [UInt8]) -> Bool {
+        subject.map { CommandSubject(payload: payload)?.contains($0) ?? false } ?? true
+    }
+}
+
+extension String {
+    /// ASCII letters in lower case, as `lower()` of SQLite writes them.
+    var asciiLowercased: String {
+        String(decoding: utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

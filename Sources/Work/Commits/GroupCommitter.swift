@@ -140,7 +140,7 @@ package final class GroupCommitter: Sendable {
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.code {
         case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
-        case .missing, .foreign, .backup, .corrupt, .conflict, .invalid, .notFound: false
+        case .missing, .foreign, .backup, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
         }
     }
 

@@ -153,7 +153,13 @@ enum Query: Int, CaseIterable {
             """
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
         case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
-        case .heldBack: "SELECT turn \(Self.heldBackBy) LIMIT ?3"
+        case .heldBack:
+            // A row value would seek only by its first column, and then scan the rows that share it.
+            """
+            SELECT turn, not_before, type = ?1 AND destination = ?2 AND status IN (0, 3) AND claim > 0
+            FROM command INDEXED BY command_held_back WHERE not_before > 0 AND not_before > 1
+            AND not_before >= ?3 AND (not_before > ?3 OR turn > ?4) ORDER BY not_before, turn LIMIT ?5
+            """
         case .heldBackCount: "SELECT count(*) \(Self.heldBackBy)"
         // Due since 1970: the next look for due rows finds it first.
         case .endWait: "UPDATE command SET not_before = 1 WHERE turn = ?1"

@@ -119,6 +119,12 @@ enum Schema {
         INSERT INTO leftover(turn, due)
             SELECT c.turn, iif(c.status = 10, unixepoch() * 1000 + 86400000, c.updated_at)
             FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.status IN (5, 10) AND length(p.kept) > 0;
+
+        -- For lists, in the order of the ids. The first has the statuses that few commands of a healthy store have, so that
+        -- a claim and a success do not touch it. The others are written at the submit only.
+        CREATE INDEX command_by_status ON command(status, id) WHERE status > 2 AND status <> 4;
+        CREATE INDEX command_by_kind ON command(type, qos, id);
+        CREATE INDEX command_by_destination ON command(destination, id);
         """ + fileID,
     ]
 
