@@ -24,7 +24,7 @@ package enum CommandRows {
             self.reason = reason
         }
 
-        /// What the command is about, with its type where that is not plain from a file or URL.
+        /// The file or URL; the type and the destination where the payload names neither.
         fileprivate var title: String {
             subject?.title ?? (destination == .none ? type : "\(type) \(destination.text)")
         }
@@ -55,7 +55,7 @@ package enum CommandRows {
             let line =
                 "\(id)  \(TerminalText.fit(ageText, width: age, alignRight: true))  "
                 + "\(fitEnd(name, width: title))  \(TerminalText.fit(statusText, width: status))  \(reason)"
-            return trimmed(TerminalText.cut(line, width: columns))
+            return TerminalText.cut(trimmed(line), width: columns)
         }
         var lines: [String] = []
         if withHeader {

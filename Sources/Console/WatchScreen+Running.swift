@@ -23,8 +23,9 @@ extension WatchScreen {
             } else {
                 // The longest running comes first.
                 let age = members.first.map { (now - $0.since).shortText } ?? ""
+                let destination = group.destination == .none ? "" : group.destination.text
                 let text =
-                    "\(members.count) × \(group.type) \(group.destination == .none ? "" : group.destination.text)"
+                    "\(members.count) × \(group.type) \(destination)"
                 lines.append("  " + TerminalText.fit(text, width: max(columns - 4 - age.count, 8)) + "  " + age)
             }
         }

@@ -30,7 +30,7 @@ struct ListCommand: ParsableCommand {
 
     /// How long a list with a limit looks for commands.
     private static let timeout: Duration = .seconds(5)
-    /// What was found is printed this often.
+    /// The interval at which a search prints the commands that it has found.
     private static let step: Duration = .milliseconds(200)
 
     @OptionGroup var data: DataOptions

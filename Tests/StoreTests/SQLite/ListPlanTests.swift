@@ -31,7 +31,10 @@ import Testing
         return store
     }
 
-    @Test func `no filter alone scans the table, and only a status of the queue is sorted`() throws {
+    /// The partial indexes of the queue, which a list reads as a whole where they are small.
+    private static let queue = ["command_ready", "command_held_back", "command_in_flight"]
+
+    @Test func `no filter alone scans the table, and only the indexes of the queue are sorted`() throws {
         let temporary = try TemporaryStore()
         let store = try Self.store(temporary)
         for (name, filter) in Self.single {
@@ -39,9 +42,11 @@ import Testing
                 for line in try store.explainList(filter, order: order).joined() {
                     let scansTable =
                         line.hasPrefix("SCAN command") || line.hasPrefix("SCAN c") || line.hasPrefix("SCAN p")
-                    #expect(!scansTable, "\(name): \(line)")
+                    let isOfQueueIndex = Self.queue.contains { line.hasSuffix("INDEX \($0)") }
+                    #expect(!scansTable || isOfQueueIndex, "\(name): \(line)")
+                    // The five ranges of a type are merged: at most five times the page.
                     let isOfQueue = [CommandStatus.new, .queued, .sent].contains { $0 == filter.status }
-                    if line.contains("TEMP B-TREE FOR ORDER BY"), !isOfQueue, filter.reason == nil {
+                    if line.contains("TEMP B-TREE FOR ORDER BY"), !isOfQueue, filter.reason == nil, filter.type == nil {
                         Issue.record("\(name): \(line)")
                     }
                 }

@@ -60,8 +60,12 @@ struct ListPlan: Equatable {
         let isNewRare = counts[.new] + counts[.error] <= maxSorted
         let others = (filter.qos == nil && filter.destination == nil && filter.type == nil)
         switch filter.status {
-        case .queued?, .sent?: ranges = [inFlight]
-        case .new? where isNewRare && (others || counts[.new] + counts[.error] <= Self.fewRows): ranges = waiting
+        case .queued?, .sent?:
+            ranges = [Range(index: inFlight.index, condition: "\(inFlight.condition) AND status = ?4")]
+            isExact = others && !filter.isSearch
+        case .new? where isNewRare && (others || counts[.new] + counts[.error] <= Self.fewRows):
+            ranges = waiting.map { Range(index: $0.index, condition: "\($0.condition) AND status = ?4") }
+            isExact = others && !filter.isSearch
         case let status? where Self.isInIndex(status) && indexes.contains(Self.byStatus):
             guard others || counts[status] <= Self.fewRows else { break }
             ranges = [Self.range(of: status)]
