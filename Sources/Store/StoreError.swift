@@ -36,7 +36,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound, .ambiguous,
+            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound,
+                .ambiguous,
                 .failed:
                 false
             }

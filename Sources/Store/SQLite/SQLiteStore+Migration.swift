@@ -30,9 +30,10 @@ extension Connection {
         do throws(StoreError) {
             // Another process may have migrated it meanwhile.
             let version = try storedVersion()
-            let others = try epochs.map { epochs throws(StoreError) in
-                try sessions().filter { !epochs.contains($0.epoch) }
-            } ?? []
+            let others =
+                try epochs.map { epochs throws(StoreError) in
+                    try sessions().filter { !epochs.contains($0.epoch) }
+                } ?? []
             guard version < Schema.version, others.isEmpty else {
                 rollback()
                 return version < Schema.version ? .prevented(version: version, by: others) : .notNeeded

@@ -69,7 +69,8 @@ final class Shard: Sendable {
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
                 do throws(StoreError) {
                     return try connection.write(timeout: timeout, body)
-                } catch where connection.isOutdated {
+                } catch {
+                    guard connection.isOutdated else { throw error }
                     // The shard was migrated, and `body` was not called.
                     slot = nil
                     reader.withLock { $0 = nil }

@@ -125,7 +125,7 @@ enum Schema {
         CREATE INDEX command_by_status ON command(status, id) WHERE status > 2 AND status <> 4;
         CREATE INDEX command_by_kind ON command(type, qos, id);
         CREATE INDEX command_by_destination ON command(destination, id);
-        """ + fileID,
+        """ + fileID
     ]
 
     /// The first version whose users record the pages that they checkpoint, see ``PageChanges``.
