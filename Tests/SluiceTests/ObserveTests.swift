@@ -60,7 +60,7 @@ import Wire
             let waiting = Task { try await client.wait(for: id) }
             let events = try client.events()
             let reading = Task { for await _ in events {} }
-            try await until("both subscriptions") { Set(stage.prefixes).isSuperset(of: ["", "status/"]) }
+            try await until("both subscriptions") { Set(stage.prefixes).isSuperset(of: ["", "status/\(id)"]) }
             await client.close()
             await #expect(throws: CancellationError.self) { try await waiting.value }
             await reading.value
@@ -103,7 +103,9 @@ import Wire
                 client.submit("noop", payload: ["echo": 1]), client.submit("noop", payload: ["echo": 2]),
             ]
             let waiting = ids.map { id in Task { try await client.wait(for: id) } }
-            try await until("the subscription") { stage.prefixes.contains("status/") }
+            try await until("both subscriptions") {
+                ids.allSatisfy { stage.prefixes.contains("status/\($0)") }
+            }
             for id in ids {
                 try rig.execute(id)
                 await stage.tell("status/\(id) {\"id\":\"\(id)\",\"status\":\"success\"}")

@@ -120,8 +120,7 @@ final class Shard: Sendable {
     }
 
     private func open() throws(StoreError) -> Connection {
-        try options.holdLock()
-        try RestoreMark.check(options.directory, shard: number)
+        try options.holdLock(for: number)
         var facts = stat()
         if stat(path, &facts) != 0, errno == ENOENT {
             throw StoreError(.missing, "\(path) is missing; \(RestoreAdvice.shard(number)).", shard: number)

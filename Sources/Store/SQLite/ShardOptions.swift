@@ -25,10 +25,13 @@ final class ShardOptions: Sendable {
     }
 
     /// Holds the shared lock of the store, so that no restore replaces a shard that this process has open.
-    /// - Throws: `.busy` while a restore holds it.
-    func holdLock() throws(StoreError) {
-        try lock.withLock { lock throws(StoreError) in
-            guard lock == nil else { return }
+    /// - Parameter shard: the one that is about to be opened.
+    /// - Throws: `.busy` while a restore holds it, `.corrupt` after one was interrupted. This process does not hold the
+    ///   lock then, because the next restore needs it.
+    func holdLock(for shard: Int) throws(StoreError) {
+        try lock.withLock { held throws(StoreError) in
+            guard held == nil else { return }
+            let lock: FileLock?
             do throws(StoreError) {
                 lock = try directory.run.take(.store, isShared: true, timeout: Self.lockTimeout)
             } catch {
@@ -36,7 +39,11 @@ final class ShardOptions: Sendable {
                 guard directory.isReadOnly else { throw error }
                 return
             }
-            guard lock == nil else { return }
+            if let lock {
+                try RestoreMark.check(directory, shard: shard)
+                held = lock
+                return
+            }
             let path = directory.run.lock(.store)
             let holder = KernelLock.all(on: path).first { $0.kind == "FLOCK" && $0.isExclusive }
             throw StoreError(

@@ -98,7 +98,7 @@ extension EndToEndTests {
                 let wrong: [([String], String)] = [
                     (["frobnicate"], "frobnicate"), (["frobnicate", "--json"], "“frobnicate”"),
                     (["status", "--frobnicate"], "--frobnicate"),
-                    (["submit", "noop", "--qos", "highest"], "highest"), (["cancel", "1234"], "1234"),
+                    (["submit", "noop", "--qos", "highest"], "highest"), (["cancel", "12x4"], "12x4"),
                     (["status", "018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5g"], "018f3c5e"), (["submit", "No Op"], "No Op"),
                     (["list", "--status", "done"], "done"), (["submit", "noop", "--deadline", "soon"], "soon"),
                     (["worker", "--concurrency", "0"], "concurrency"),
