@@ -50,7 +50,7 @@ final class ShardOptions: Sendable {
                 .busy,
                 "The store in \(directory.path) is being restored or compacted by "
                     + "\(holder.map { WALHolders.names([$0.pid]) } ?? "another process"), which holds \(path); "
-                    + "try again when it ends.")
+                    + "try again when it ends.", shard: shard)
         }
     }
 
