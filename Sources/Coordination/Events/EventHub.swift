@@ -42,6 +42,7 @@ struct EventHub: ~Copyable {
     /// Reads the subscriptions that have come.
     mutating func receiveSubscriptions() -> NewSubscriptions {
         var new = NewSubscriptions()
+        var havePrefixesChanged = false
         do {
             while let frame = try socket.receive({ Array($0) }) {
                 guard let kind = frame.first else { continue }
@@ -54,17 +55,20 @@ struct EventHub: ~Copyable {
                         // libzmq reports only the last unsubscription of a prefix.
                         watched.remove(id)
                     }
-                } else if kind == 1 {
-                    prefixes[prefix, default: 0] += 1
-                    new.prefixes.append(prefix)
                 } else {
-                    prefixes[prefix] = nil
+                    havePrefixesChanged = true
+                    if kind == 1 {
+                        prefixes[prefix, default: 0] += 1
+                        new.prefixes.append(prefix)
+                    } else {
+                        prefixes[prefix] = nil
+                    }
                 }
             }
         } catch {
             logger.error("Subscriptions cannot be read: \(error)")
         }
-        guard !new.prefixes.isEmpty || new.commands.isEmpty else { return new }
+        guard havePrefixesChanged else { return new }
         wantsStatuses = wants("status/")
         wantsProgress = wants("progress/")
         wantsBandwidth = wants("bandwidth/")

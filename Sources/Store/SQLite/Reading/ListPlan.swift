@@ -4,8 +4,8 @@ internal import Commands
 /// fewest rows to look at. Pure.
 ///
 /// Only statuses that few commands of a healthy store have are in an index of their own. An index over `new` or
-/// `success` would add a B-tree operation to each claim and finish, which made these a fifth slower. A rare
-/// `new` is found by the indexes of the queue, and a rare `success` by a walk over the ids.
+/// `success` would add a B-tree operation to each claim and finish (16.6 instead of 12.9 µs, in a replica of the
+/// statements in C on one thread; not measured in a worker). A rare `new` is found by the indexes of the queue, and a rare `success` by a walk over the ids.
 struct ListPlan: Equatable {
     /// A part of an index. Its rows are in the order of the ids, unless the rows are so few that they are
     /// sorted.
