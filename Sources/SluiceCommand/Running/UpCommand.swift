@@ -69,7 +69,7 @@ struct UpCommand: AsyncParsableCommand {
         Notify.keep()
         let watchdog = try Watchdog(directory: directory)
         var options = Supervisor.Options()
-        options.gracePeriod = grace.duration + WorkerConfiguration.stopTimeout + .seconds(5)
+        options.gracePeriod = grace.duration + WorkerConfiguration.abandonTimeout + .seconds(5)
         var callbacks = Supervisor.Callbacks()
         callbacks.wasReady = { name, pid in
             name == Self.coordinator ? watchdog.hasHeardCoordinator : WorkerInfo.isReady(pid, in: store)

@@ -8,15 +8,15 @@ final class DrainTimer: Sendable {
 
     /// - Parameters:
     ///   - whenGraceEnds: called after `grace`.
-    ///   - whenOver: called after `stopTimeout` more.
+    ///   - whenOver: called after `abandonTimeout` more.
     init(
-        grace: Duration, stopTimeout: Duration, whenGraceEnds: @escaping @Sendable () -> Void,
+        grace: Duration, abandonTimeout: Duration, whenGraceEnds: @escaping @Sendable () -> Void,
         whenOver: @escaping @Sendable () -> Void
     ) {
         startThread(named: "sluice-drain") { [isOver] in
             guard isOver.wait(timeout: .now() + grace.seconds) == .timedOut else { return }
             whenGraceEnds()
-            guard isOver.wait(timeout: .now() + stopTimeout.seconds) == .timedOut else { return }
+            guard isOver.wait(timeout: .now() + abandonTimeout.seconds) == .timedOut else { return }
             whenOver()
         }
     }

@@ -8,7 +8,7 @@ package struct OperationsDidNotStop: Error, Sendable, CustomStringConvertible {
     package var description: String {
         let names = Set(types).sorted().joined(separator: ", ")
         return "\(types.count) operations (\(names)) ignored their cancellation for "
-            + "\(WorkerConfiguration.stopTimeout.seconds) s after the grace of \(grace.seconds) s; the worker ends without "
+            + "\(WorkerConfiguration.abandonTimeout.seconds) s after the grace of \(grace.seconds) s; the worker ends without "
             + "them, and their commands are released when this process has ended"
     }
 }

@@ -7,6 +7,9 @@ package struct WorkerConfiguration: Sendable {
     /// How long an operation may take to stop when the worker drains: the grace of a program is at most this
     /// then. `up` waits for the grace, this time and a margin before it kills a worker.
     package static let stopTimeout: Duration = .seconds(10)
+    /// How long a worker waits in all, after the grace, before it ends without its operations: an operation that
+    /// needs all of ``stopTimeout`` still has its outcome committed.
+    package static let abandonTimeout: Duration = stopTimeout + .seconds(3)
     /// Whether operations run on threads of their own (``OperationExecutor``), because they may block.
     package var operationsMayBlock = false
     /// A descriptor that reads end-of-file when the parent is gone: then the worker drains. Nil: there is

@@ -133,14 +133,14 @@ package final class WorkerService: Service {
     }
 
     /// Releases low quality at once, and the rest after the grace.
-    /// - Returns: false where an operation has ignored its cancellation for ``WorkerConfiguration/stopTimeout``.
+    /// - Returns: false where an operation has ignored its cancellation for ``WorkerConfiguration/abandonTimeout``.
     private func drain(_ executor: Executor) async -> Bool {
         executor.drain()
         let grace = configuration.grace
         let (ends, end) = AsyncStream<Bool>.makeStream()
         executor.whenIdle { end.yield(true) }
         // On a thread, because operations may block all threads of the cooperative pool.
-        let timer = DrainTimer(grace: grace, stopTimeout: WorkerConfiguration.stopTimeout) {
+        let timer = DrainTimer(grace: grace, abandonTimeout: WorkerConfiguration.abandonTimeout) {
             executor.stopAll()
         } whenOver: {
             end.yield(false)
