@@ -67,6 +67,22 @@ int clinux_lock_bytes(int descriptor, off_t start, off_t count, int is_shared) {
     return fcntl(descriptor, F_OFD_SETLK, &lock);
 }
 
+int clinux_wait_for_byte(int descriptor, off_t byte) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    return fcntl(descriptor, F_OFD_SETLKW, &lock);
+}
+
+off_t clinux_locked_byte(int descriptor, off_t start, off_t count) {
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+    if (fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return -1;
+    return lock.l_start < start ? start : lock.l_start;
+}
+
+int clinux_unlock_bytes(int descriptor, off_t start, off_t count) {
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+    return fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+
 int clinux_replace_descriptor(int descriptor, int replaced) { return dup3(descriptor, replaced, O_CLOEXEC); }
 
 int clinux_fcntl(int descriptor, int command, int argument) { return fcntl(descriptor, command, argument); }

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Store
 internal import Synchronization
 internal import Wire
@@ -8,11 +9,16 @@ internal import ZeroMQ
 ///
 /// One thread commits all waiting submissions as soon as the previous commit has returned, so that throughput
 /// rises with the number of tasks that submit. The same thread sends the hint, without another hop.
+///
+/// A draft with a unique key can only go to one shard, and waits where another process keeps that shard locked. So the
+/// drafts with keys of each shard have a thread of their own, and nobody else waits with them.
 actor SubmitBatcher {
-    private struct Waiting {
-        let drafts: [CommandDraft]
-        let allowUnknownTypes: Bool
-        let resume: @Sendable ([Result<Submission, StoreError>]) -> Void
+    private typealias Results = [Result<Submission, StoreError>]
+
+    /// The drafts with unique keys of one shard.
+    private struct Lane {
+        let queue = SubmitQueue()
+        let thread: BlockingThread
     }
 
     private let loop: PollLoop
@@ -21,7 +27,8 @@ actor SubmitBatcher {
     private let context: Context
     private var hints: HintSender?
     private var isClosed = false
-    private let waiting = Mutex<[Waiting]>([])
+    private let queue = SubmitQueue()
+    private let lanes = Mutex<[Int: Lane]>([:])
 
     /// The maximum number of drafts of a submission, and the number after which a commit takes no further
     /// submission. Such a commit takes about 20 ms, in which other tasks wait.
@@ -38,6 +45,7 @@ actor SubmitBatcher {
 
     deinit {
         loop.stop()
+        lanes.withLock { lanes in for lane in lanes.values { lane.thread.close() } }
     }
 
     /// Connects ahead of the first submission, so that its hint leaves at once.
@@ -49,14 +57,43 @@ actor SubmitBatcher {
         _ drafts: [CommandDraft], allowUnknownTypes: Bool
     ) async -> [Result<Submission, StoreError>] {
         await withCheckedContinuation { continuation in
-            let entry = Waiting(drafts: drafts, allowUnknownTypes: allowUnknownTypes) {
-                continuation.resume(returning: $0)
+            submit(drafts, allowUnknownTypes: allowUnknownTypes) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private nonisolated func submit(
+        _ drafts: [CommandDraft], allowUnknownTypes: Bool, then resume: @escaping @Sendable (Results) -> Void
+    ) {
+        let shards = drafts.map { store.shard(of: $0) }
+        let first = shards.first ?? nil
+        guard shards.contains(where: { $0 != first }) else {
+            return add(.init(drafts: drafts, allowUnknownTypes: allowUnknownTypes, resume: resume), to: first)
+        }
+        let submission = DividedSubmission(count: drafts.count, resume: resume)
+        for (shard, positions) in Dictionary(grouping: drafts.indices, by: { shards[$0] }) {
+            let entry = SubmitQueue.Entry(drafts: positions.map { drafts[$0] }, allowUnknownTypes: allowUnknownTypes) {
+                submission.add($0, at: positions)
             }
-            let isFirst = waiting.withLock { waiting in
-                waiting.append(entry)
-                return waiting.count == 1
+            add(entry, to: shard)
+        }
+    }
+
+    /// - Parameter shard: nil where the drafts may go to any.
+    private nonisolated func add(_ entry: SubmitQueue.Entry, to shard: Int?) {
+        guard let shard else {
+            if queue.add(entry) { loop.perform { self.assumeIsolated { $0.commit() } } }
+            return
+        }
+        let lane = lanes.withLock { lanes in
+            let lane = lanes[shard] ?? Lane(thread: BlockingThread(named: "submit-\(shard)"))
+            lanes[shard] = lane
+            return lane
+        }
+        guard lane.queue.add(entry) else { return }
+        lane.thread.perform { [self] in
+            lane.queue.commit(to: store, batch: Self.batch) { drafts, results, now in
+                loop.perform { self.assumeIsolated { $0.tell(drafts, results, now: now) } }
             }
-            if isFirst { loop.perform { self.assumeIsolated { $0.commit() } } }
         }
     }
 
@@ -77,37 +114,10 @@ actor SubmitBatcher {
     }
 
     private func commit() {
-        let taken = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
-        var start = 0
-        while start < taken.count {
-            var end = start
-            var count = 0
-            let allowed = taken[start].allowUnknownTypes
-            while end < taken.count, taken[end].allowUnknownTypes == allowed, end == start || count < Self.batch {
-                count += taken[end].drafts.count
-                end += 1
-            }
-            commit(taken[start..<end], allowUnknownTypes: allowed)
-            start = end
-        }
+        queue.commit(to: store, batch: Self.batch) { drafts, results, now in tell(drafts, results, now: now) }
     }
 
-    private func commit(_ taken: ArraySlice<Waiting>, allowUnknownTypes: Bool) {
-        let drafts = taken.count == 1 ? taken[taken.startIndex].drafts : taken.flatMap(\.drafts)
-        let now = Timestamp.now
-        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
-        tell(drafts, results, now: now)
-        var position = 0
-        for entry in taken {
-            entry.resume(Array(results[position..<position + entry.drafts.count]))
-            position += entry.drafts.count
-        }
-    }
-
-    private func tell(_ drafts: [CommandDraft], _ results: [Result<Submission, StoreError>], now: Timestamp) {
+    private func tell(_ drafts: [CommandDraft], _ results: Results, now: Timestamp) {
         let submissions = results.map { try? $0.get() }
         guard drafts.count <= Submitted.maxCount else { return hint(.ready, submissions.compactMap { $0?.id }) }
         let ready = zip(drafts, submissions).compactMap { draft, submission in

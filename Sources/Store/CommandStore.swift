@@ -72,6 +72,11 @@ package protocol CommandStore: Sendable {
     func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
     /// The ready commands among `ids`, which are all of one shard. The coordinator looks up hints with it.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
+    /// Takes the commands that became ready out of their turn (a retry, a change of quality, a release) from the list that
+    /// the store keeps of them. A reader of ``ready(shard:destination:qos:afterTurn:limit:)`` may have passed them by.
+    /// Those that are claimed, ended or deleted by now are left out.
+    /// - Parameter limit: of the list. Call again until it is empty.
+    func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand]
     /// Makes commands ready whose `notBefore` has come.
     /// - Returns: these commands, and the next `notBefore`.
     func promoteDue(

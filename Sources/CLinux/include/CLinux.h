@@ -37,6 +37,12 @@ ssize_t clinux_get_attribute(int descriptor, const char *name, void *value, size
 /// another one holds them. An exclusive lock needs a descriptor that may write. fcntl(2) with F_OFD_SETLK, Linux
 /// 3.15, whose struct has the name of a function in Swift.
 int clinux_lock_bytes(int descriptor, off_t start, off_t count, int is_shared);
+/// Locks a byte of an open file in shared mode, and waits for it: -1 with EINTR after a signal. F_OFD_SETLKW.
+int clinux_wait_for_byte(int descriptor, off_t byte);
+/// The first byte of a range that another open file has locked exclusively; -1 where there is none. F_OFD_GETLK.
+off_t clinux_locked_byte(int descriptor, off_t start, off_t count);
+/// Unlocks bytes of an open file.
+int clinux_unlock_bytes(int descriptor, off_t start, off_t count);
 /// Moves an open file to the number of another descriptor, which it closes; close-on-exec. dup3(2).
 int clinux_replace_descriptor(int descriptor, int replaced);
 /// fcntl(2) with an integer argument.

@@ -17,6 +17,9 @@ final class Sweeper {
         plan = SweepPlan(shardCount: environment.store.shardCount)
     }
 
+    /// Commands that became ready again, of a shard in one sweep.
+    private static let maxReadyAgain = 1000
+
     // MARK: Ready commands
 
     /// Looks for ready commands that no hint told of.
@@ -24,6 +27,7 @@ final class Sweeper {
     func sweep(_ shards: Set<Int>? = nil) {
         let now = MonotonicTime.now
         for shard in shards ?? Set(0..<store.shardCount) where running.start(shard) {
+            takeReadyAgain(of: shard)
             switch plan.way(of: shard, hasUnrunnable: dispatch.dispatcher.backlog.hasUnrunnable(in: shard), now: now) {
             case .keys: sweepKeys(of: shard)
             case .changes(let after): sweepChanges(of: shard, after: after)
@@ -44,6 +48,16 @@ final class Sweeper {
         guard !free.isEmpty else { return }
         plan.forget(free)
         sweep(free)
+    }
+
+    /// Reads the commands that became ready out of their turn: behind a large backlog, their turn would come late. A
+    /// command that finds no room in memory is read in its turn.
+    private func takeReadyAgain(of shard: Int) {
+        store.write("Commands that became ready again cannot be read") { store throws(StoreError) in
+            try store.takeReadyAgain(shard: shard, limit: Self.maxReadyAgain)
+        } then: { [dispatch] commands in
+            dispatch.insert(commands, now: .now)
+        }
     }
 
     private func sweepKeys(of shard: Int) {

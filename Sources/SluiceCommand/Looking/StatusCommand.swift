@@ -71,7 +71,7 @@ struct StatusCommand: AsyncParsableCommand {
             .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
             .init("backup", store.backupTime.map { .string($0.description) } ?? .null),
             // Last, because the members above may find one.
-            .init("problems", .array(store.problems.map { .string($0.message) })),
+            .init("problems", .array((store.problems + store.overloads).map { .string($0.message) })),
         ])
     }
 

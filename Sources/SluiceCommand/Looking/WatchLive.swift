@@ -139,7 +139,7 @@ final class WatchLive: Sendable {
         }
         // A prune lowers the counts; then the number of events is right.
         let commands = last.map { max(ended - $0, 0) } ?? 0
-        let warnings = store.problems.map(\.message)
+        let warnings = (store.problems + store.overloads).map(\.message)
         state.withLock { state in
             state.hasCoordinator = coordinator.isHeld
             state.coordinatorPID = coordinator.pid

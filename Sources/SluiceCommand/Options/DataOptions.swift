@@ -73,7 +73,7 @@ struct DataOptions: ParsableArguments {
             Diagnostics.say("\(path) is a backup of \(time); nothing runs on it until “sluice restore” has put it back")
         }
         let problems = store.problems
-        for problem in problems { Diagnostics.say(problem.message) }
+        for problem in problems + store.overloads { Diagnostics.say(problem.message) }
         if problems.contains(where: { $0.code == .foreign }) { throw ExitError(.data, nil) }
     }
 }

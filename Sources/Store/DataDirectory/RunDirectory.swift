@@ -139,6 +139,9 @@ package struct RunDirectory: Sendable, Hashable {
         }
     }
 
+    /// The queue of a shard's writers. It is not in `run/`, so that a sweep does not divide it.
+    func writerQueue(of shard: Int) -> QueuedLock.Target { QueuedLock.Target(presence, number: shard) }
+
     /// Takes the bytes of all seats, so that no worker takes one.
     /// - Returns: nil where one of them is held.
     func takeSeatBytes() throws(StoreError) -> ByteLock? {

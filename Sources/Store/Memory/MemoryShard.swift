@@ -15,6 +15,8 @@ struct MemoryShard {
     private(set) var counts = CommandCounts()
     var sessions: [Session] = []
     private var ready: [ReadyKey: [Int64: CommandID]] = [:]
+    /// The commands that became ready after later ones.
+    private var readyAgain: Set<CommandID> = []
     private var heldBack: Set<CommandID> = []
     private var deadlines: Set<CommandID> = []
     private var inFlight: Set<CommandID> = []
@@ -83,6 +85,7 @@ struct MemoryShard {
         case .cancelled, .tooManyTimes: if rows[row.id]?.newestSeq != row.newestSeq { recordLeftover(of: row.command) }
         default: leftovers[row.id] = nil
         }
+        if row.isReady, rows[row.id] != nil { readyAgain.insert(row.id) }
         replace(row.id, by: row)
         return value
     }
@@ -131,6 +134,16 @@ struct MemoryShard {
     func ready(_ key: ReadyKey, after turn: Int64, limit: Int) -> [ReadyCommand] {
         let turns = ready[key, default: [:]].filter { $0.key > turn }.sorted { $0.key < $1.key }
         return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
+    }
+
+    /// The caller has told of the command.
+    mutating func forgetReadyAgain(_ id: CommandID) { readyAgain.remove(id) }
+
+    /// Takes commands that became ready after later ones, in the order of their turns.
+    mutating func takeReadyAgain(limit: Int) -> [ReadyCommand] {
+        let taken = readyAgain.sorted { (rows[$0]?.command.turn ?? 0) < (rows[$1]?.command.turn ?? 0) }.prefix(limit)
+        readyAgain.subtract(taken)
+        return taken.compactMap { rows[$0] }.filter(\.isReady).map(\.ready)
     }
 
     /// Rows that wait for their `notBefore`, the earliest first.

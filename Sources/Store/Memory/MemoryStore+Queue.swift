@@ -13,12 +13,19 @@ extension MemoryStore {
         try withShard(shard) { shard in ids.compactMap { shard.rows[$0] }.filter(\.isReady).map(\.ready) }
     }
 
+    package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
+        try withShard(shard) { $0.takeReadyAgain(limit: max(limit, 0)) }
+    }
+
     package func promoteDue(
         shard: Int, now: Timestamp, limit: Int
     ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
         try withShard(shard) { shard in
             let due = shard.heldBackRows.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
-            for row in due { _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero } }
+            for row in due {
+                _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero }
+                shard.forgetReadyAgain(row.id)
+            }
             let ready = due.compactMap { shard.rows[$0.id] }.filter(\.isReady).map(\.ready)
             return (ready, shard.heldBackRows.first?.command.notBefore)
         }

@@ -49,8 +49,7 @@ package final class MemoryStore: CommandStore {
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
-                let byte = draft.uniqueKey.map { UniqueKey.shardByte(of: $0) }
-                let id = CommandID(now: now, shardByte: byte, using: &random)
+                let id = CommandID(now: now, shardByte: draft.shardByte, using: &random)
                 return state.shards[id.shard(of: shardCount)].insert(
                     draft, digest: digest, id: id, now: now)
             }

@@ -49,7 +49,7 @@ package final class Restore {
                 "The backup in \(backup.path) has no shard \(missing); name another backup, or restore its shards one by "
                     + "one with --shard.")
         }
-        for number in shard.map({ [$0] }) ?? found where WALFile(of: backup.shard(number)).bytes > 0 {
+        for number in shard.map({ [$0] }) ?? found where FileState(walOf: backup.shard(number)).bytes > 0 {
             throw StoreError(
                 .invalid,
                 "\(backup.path) is a store that processes have used, not a backup: \(backup.shard(number))-wal has "

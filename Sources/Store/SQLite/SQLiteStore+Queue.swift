@@ -36,6 +36,35 @@ extension SQLiteStore {
         }
     }
 
+    package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
+        let shard = try self.shard(shard)
+        let isEmpty = try shard.use { connection throws(StoreError) in
+            let look = try connection.statement(.hasReadyAgain)
+            defer { look.reset() }
+            return try !look.step()
+        }
+        if isEmpty { return [] }
+        return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+            let statement = try connection.statement(.readyAgain)
+            statement.bind(max(limit, 0), at: 1)
+            var ready: [ReadyCommand] = []
+            var last: Int64?
+            while try statement.step() {
+                last = statement.int64(2)
+                if statement.isNull(0) { continue }
+                let destination = connection.destination(statement, 7)
+                ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(8)))
+            }
+            statement.reset()
+            if let last {
+                let drop = try connection.statement(.dropReadyAgain)
+                drop.bind(last, at: 1)
+                try drop.run()
+            }
+            return ready
+        }
+    }
+
     package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
         try self.shard(shard).use { connection throws(StoreError) in
             let statement = try connection.statement(.readyKeyAfter)

@@ -23,8 +23,8 @@ extension SQLiteStore {
                 waiting.append(index)
             }
         }
-        // Each further round moves drafts without a unique key from a shard that turned out unusable, or in which another
-        // process commits, to the other shards. Eight producers on eight shards mostly meet at one.
+        // Each further round moves drafts without a unique key from a shard that turned out unusable, whose WAL is full, or
+        // in which another process commits, to the other shards. Eight producers on eight shards mostly meet at one.
         var busy: Set<Int> = []
         while !waiting.isEmpty {
             let isUsable = shards.map { $0.problem == nil }
@@ -47,7 +47,7 @@ extension SQLiteStore {
                 guard mayMove, batches[shard].contains(where: { drafts[$0.index].uniqueKey == nil }) else {
                     return WriteTimeout.foreground
                 }
-                return drafts.count == 1 || shards[shard].isLocked ? .zero : WriteTimeout.background
+                return drafts.count == 1 || shards[shard].isLocked ? .zero : WriteTimeout.batch
             }
             for (shard, outcome) in insert(
                 drafts, batches, timeout: timeout, allowUnknownTypes: allowUnknownTypes, now: now)
@@ -62,8 +62,10 @@ extension SQLiteStore {
                     waiting += batches[shard].map(\.index)
                 case .failure(let error):
                     let becameUnusable = isUsable[shard] && shards[shard].problem != nil && isUsable.contains(true)
+                    let isFull = error.code == .overloaded && isFree.contains(true)
+                    if isFull { busy.insert(shard) }
                     for pending in batches[shard] {
-                        if becameUnusable, drafts[pending.index].uniqueKey == nil {
+                        if becameUnusable || isFull, drafts[pending.index].uniqueKey == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
@@ -92,9 +94,7 @@ extension SQLiteStore {
     private func newID(
         for draft: CommandDraft, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
     ) -> CommandID {
-        if let key = draft.uniqueKey {
-            return CommandID(now: now, shardByte: UniqueKey.shardByte(of: key), using: &random)
-        }
+        if let byte = draft.shardByte { return CommandID(now: now, shardByte: byte, using: &random) }
         var id = CommandID(now: now, shardByte: nil, using: &random)
         // Where every shard is unusable, the insert reports it.
         guard candidates.contains(true) else { return id }

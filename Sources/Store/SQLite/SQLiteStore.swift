@@ -75,6 +75,9 @@ package final class SQLiteStore: CommandStore {
     /// The errors of the unusable shards: damaged, foreign or missing. The others keep working.
     package var problems: [StoreError] { shards.compactMap(\.problem) }
 
+    /// The errors of the usable shards that refuse submits: a process keeps their WAL from being started over.
+    package var overloads: [StoreError] { shards.filter { $0.problem == nil }.compactMap(\.overload) }
+
     func shard(of id: CommandID) -> Shard { shards[id.shard(of: shardCount)] }
 
     func shard(_ number: Int) throws(StoreError) -> Shard {

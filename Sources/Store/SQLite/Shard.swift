@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -14,6 +15,8 @@ final class Shard: Sendable {
     let options: ShardOptions
     /// Writes, and reads as long as no write of this process holds it.
     private let connection = Mutex<Connection?>(nil)
+    /// Taken while ``connection`` writes.
+    private let writers: WriterQueue
     /// Reads while ``connection`` writes. A write may have to wait for another process; a read never has to.
     private let reader = Mutex<Connection?>(nil)
     /// Copies the WAL while ``connection`` holds the write lock.
@@ -21,7 +24,7 @@ final class Shard: Sendable {
     /// Bytes of WAL in use after the last commit of this process.
     private let walBytes = Atomic<Int64>(0)
     /// The WAL file when it was last seen copied as a whole.
-    private let copiedWAL = Mutex<WALFile?>(nil)
+    private let copiedWAL = Mutex<FileState?>(nil)
     /// The last error that made the shard unusable.
     private let lastProblem = Mutex<StoreError?>(nil)
     private let wasLocked = Atomic<Bool>(false)
@@ -32,6 +35,7 @@ final class Shard: Sendable {
         self.number = number
         self.path = path
         self.options = options
+        writers = WriterQueue(options.directory.run.writerQueue(of: number), shardAt: path)
     }
 
     /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known.
@@ -56,14 +60,16 @@ final class Shard: Sendable {
         return try connection.use { () throws(StoreError) in try body(connection) }
     }
 
-    /// Runs `body` in one transaction, durable when this returns. Writes of this process take turns.
-    /// - Parameter timeout: how long to wait for the write lock that another process holds.
+    /// Runs `body` in one transaction, durable when this returns. Writes take turns, see ``WriterQueue``.
+    /// - Parameter timeout: how long to wait for other processes.
     /// - Throws: `busy` after `timeout`.
     func write<Value: Sendable>(
         timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let value = try describingErrors(timeout: timeout) { () throws(StoreError) in
-            try connection.withLock { slot throws(StoreError) in
+            try writers.enter(timeout: timeout)
+            defer { writers.leave() }
+            return try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 try refuseBackup(connection)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
@@ -186,16 +192,33 @@ final class Shard: Sendable {
 
     // MARK: Checkpoints
 
-    /// Copies the WAL into the file: `BEGIN IMMEDIATE` on one connection, a passive checkpoint on a second,
-    /// `ROLLBACK`.
+    /// Copies the WAL into the file, and truncates a long one that has been copied as a whole.
+    /// - Returns: bytes that remain to be copied.
+    func checkpoint(timeout: Duration = WriteTimeout.background) throws(StoreError) -> Int64 {
+        let remaining = try copyWAL(timeout: timeout)
+        if remaining == 0, FileState(walOf: path).bytes > WALSize.truncatedSize { try startWALOver(timeout: timeout) }
+        return remaining
+    }
+
+    /// The first write after a whole checkpoint starts the WAL over, unless a process reads from it. The write must change
+    /// a value: SQLite writes no page whose bytes stay the same.
+    private func startWALOver(timeout: Duration) throws(StoreError) {
+        try write(timeout: timeout) { connection throws(StoreError) in
+            try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
+        }
+    }
+
+    /// Copies the WAL: `BEGIN IMMEDIATE` on one connection, a passive checkpoint on a second, `ROLLBACK`.
     ///
     /// While this process holds the write lock, no other can start the WAL over, and a passive checkpoint
     /// waits for no reader. In this form the WAL-reset bug of SQLite 3.7.0 to 3.51.2 cannot damage the
     /// database.
     /// - Returns: bytes that remain to be copied.
-    func checkpoint(timeout: Duration = WriteTimeout.background) throws(StoreError) -> Int64 {
+    private func copyWAL(timeout: Duration) throws(StoreError) -> Int64 {
         try describingErrors { () throws(StoreError) in
-            try connection.withLock { slot throws(StoreError) in
+            try writers.enter(timeout: timeout)
+            defer { writers.leave() }
+            return try connection.withLock { slot throws(StoreError) in
                 let connection = try opened(&slot)
                 try refuseBackup(connection)
                 return try checkpointer.withLock { slot throws(StoreError) in
@@ -211,7 +234,7 @@ final class Shard: Sendable {
                         let counts = try copier.use { () throws(StoreError) in try copier.checkpoint() }
                         connection.preallocateWAL()
                         // Still under the write lock, so the file is what was copied.
-                        let file = WALFile(of: path)
+                        let file = FileState(walOf: path)
                         copiedWAL.withLock { $0 = counts.0 >= 0 && counts.0 == counts.1 ? file : nil }
                         return counts
                     }
@@ -238,7 +261,7 @@ final class Shard: Sendable {
 
     /// Bytes of the WAL file; 0 where all of it is copied and no write followed.
     var walSize: Int64 {
-        let file = WALFile(of: path)
+        let file = FileState(walOf: path)
         return copiedWAL.withLock { $0 == file } ? 0 : file.bytes
     }
 
@@ -253,17 +276,24 @@ final class Shard: Sendable {
     /// Refuses a submit while the WAL is larger than its limit.
     /// - Throws: `.overloaded`, with the processes that keep the WAL from being started over.
     func checkWALLimit(timeout: Duration) throws(StoreError) {
-        guard WALFile(of: path).bytes > options.walLimit else { return }
+        guard FileState(walOf: path).bytes > options.walLimit else { return }
         checkpointUnattended(timeout: min(timeout, WriteTimeout.background))
-        // The first write after a whole checkpoint starts the WAL over, so one small write shows its size. The write
-        // must change a value: SQLite writes no page whose bytes stay the same.
-        try write(timeout: timeout) { connection throws(StoreError) in
-            try connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'probes'")
-        }
+        // A small write shows whether the WAL can be started over.
+        try startWALOver(timeout: timeout)
         let bytes = walBytes.load(ordering: .relaxed)
         guard bytes > options.walLimit else { return }
+        throw walProblem(bytes)
+    }
+
+    /// Why submits are refused: the WAL is larger than its limit. Nil where it is not.
+    var overload: StoreError? {
+        let bytes = walSize
+        return bytes > options.walLimit ? walProblem(bytes) : nil
+    }
+
+    private func walProblem(_ bytes: Int64) -> StoreError {
         let holders = WALHolders(of: path, run: options.directory.run).sentence
-        throw StoreError(
+        return StoreError(
             .overloaded, "The WAL of shard \(number) (\(path)-wal) has \(bytes >> 20) MB; \(holders). Try again.",
             shard: number)
     }

@@ -30,6 +30,11 @@ struct UniqueKey {
     }
 }
 
+extension CommandDraft {
+    /// The last byte of its id where it has a unique key; nil where the byte is random.
+    var shardByte: UInt8? { uniqueKey.map { UniqueKey.shardByte(of: $0) } }
+}
+
 /// Keys are compared by their bytes, as SQLite does it: two that differ only in their Unicode form are two
 /// keys.
 extension UniqueKey: Hashable {

@@ -18,8 +18,8 @@ extension EndToEndTests {
                 let probe = try SQLiteProbe(data.shard(shard))
                 try probe.run(
                     """
-                    DROP TABLE leftover; DROP INDEX command_by_status; DROP INDEX command_by_kind;
-                    DROP INDEX command_by_destination; ALTER TABLE command DROP COLUMN unique_for;
+                    DROP TABLE leftover; DROP TABLE ready_again; DROP INDEX command_by_status;
+                    ALTER TABLE command DROP COLUMN unique_for;
                     DELETE FROM meta WHERE key IN ('version', 'id')
                     """)
             }

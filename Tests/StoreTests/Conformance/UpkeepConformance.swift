@@ -218,4 +218,39 @@ import Testing
         let twice = hour + hour
         #expect(try waits() == [meant[0] + twice, meant[1], meant[2] + twice, meant[3] + hour])
     }
+
+    // MARK: Ready again
+
+    @Test(arguments: StoreKind.current)
+    func `what becomes ready out of its turn is listed until it is taken`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        let ids = try (0..<6).map { _ in try subject.submit(.noop) }
+        func take(_ limit: Int = 100) throws -> [CommandID] {
+            try subject.store.takeReadyAgain(shard: 0, limit: limit).map(\.id)
+        }
+        try subject.open()
+        #expect(try take() == [])
+        // A release, a retry, a change of quality and a death.
+        _ = try #require(try subject.claim(ids[5]))
+        _ = try subject.apply(.end(ids[5], claim: 1, .released(reason: "preempted", ambiguous: false)))
+        _ = try subject.store.cancel(ids[4], reason: "not wanted", now: .base)
+        #expect(try subject.store.retry(ids[4], now: .base) != nil)
+        #expect(try subject.store.requalify(ids[3], qos: .userInitiated, now: .base))
+        #expect(try take(1) == [ids[3]])
+        #expect(try take() == [ids[4], ids[5]])
+        #expect(try take() == [])
+        _ = try #require(try subject.claim(ids[2]))
+        try subject.store.reap(
+            seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "dead",
+            now: .base
+        ) { _, _ in }
+        #expect(try take() == [ids[2]])
+        // Neither a command that was claimed, cancelled or deleted meanwhile, nor one that is claimed.
+        try subject.open()
+        for id in ids[0..<2] { #expect(try subject.store.requalify(id, qos: .background, now: .base)) }
+        _ = try subject.store.cancel(ids[0], reason: "not wanted", now: .base)
+        _ = try #require(try subject.claim(ids[1]))
+        #expect(try subject.store.requalify(ids[1], qos: .default, now: .base))
+        #expect(try take() == [])
+    }
 }

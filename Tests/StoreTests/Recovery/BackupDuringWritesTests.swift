@@ -34,7 +34,7 @@ import Testing
                 if let id = try? submitted[0].get().id { acknowledged.append(id) }
             }
             if let left = try? writer.checkpoint(shard: 0) { remaining.append(left) }
-            largest = max(largest, WALFile(of: rig.data.shard(0)).bytes)
+            largest = max(largest, FileState(walOf: rig.data.shard(0)).bytes)
         }
         #expect(slices > 30 && acknowledged.count == 2 * slices)
         #expect(remaining.count == slices && remaining.allSatisfy { $0 == 0 }, "\(remaining)")

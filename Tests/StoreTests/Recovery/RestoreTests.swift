@@ -232,7 +232,7 @@ import Testing
             for _ in 0..<20 { _ = try store.submitNoops(100) }
             return ids
         }()
-        #expect(WALFile(of: rig.data.shard(0)).bytes > 0)
+        #expect(FileState(walOf: rig.data.shard(0)).bytes > 0)
         try rig.restore()
         let store = try rig.store()
         #expect(try store.integrityCheck(shard: 0).isEmpty)

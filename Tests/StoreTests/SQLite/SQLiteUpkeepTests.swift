@@ -47,7 +47,7 @@ import Testing
 
     @Test func `a checkpoint preallocates a short WAL, and commits do not make it longer`() throws {
         let fixture = try TemporaryStore()
-        func bytes() -> Int64 { WALFile(of: fixture.data.shard(0)).bytes }
+        func bytes() -> Int64 { FileState(walOf: fixture.data.shard(0)).bytes }
         func work() throws -> [CommandID] {
             let store = try fixture.store(shards: 1)
             // Because of a reader these frames cannot all be copied: they precede the zeros.
@@ -106,6 +106,45 @@ import Testing
         #expect(error.message.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
         try reader.run("COMMIT")
         _ = try store.submitNoops()
+    }
+
+    @Test func `a command without a key goes to a shard whose WAL is not full`() throws {
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 2, walLimit: 1 << 20)
+        _ = try store.submitNoops(10)
+        let reader = try SQLiteProbe(fixture.data.shard(0))
+        try reader.run("BEGIN")
+        _ = try reader.number("SELECT count(*) FROM command")
+        #expect(store.overloads.isEmpty)
+        for count in Array(repeating: 1, count: 1000) + Array(repeating: 30, count: 20) {
+            _ = try store.submitNoops(count)
+            // Nothing reads from the other shard.
+            _ = try store.checkpoint(shard: 1)
+        }
+        let problem = try #require(store.overloads.first)
+        #expect(store.overloads.count == 1 && problem.shard == 0)
+        #expect(problem.message.contains("process \(ProcessInfo.processInfo.processIdentifier)"), "\(problem)")
+        try reader.run("COMMIT")
+        _ = try store.checkpoint(shard: 0)
+        #expect(store.overloads.isEmpty)
+    }
+
+    @Test func `a checkpoint truncates a long WAL, though nothing writes any more`() throws {
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 1)
+        let large = CommandDraft.noop.with {
+            $0.payload = Array("\"\(String(repeating: "x", count: 1_000_000))\"".utf8)
+        }
+        let reader = try SQLiteProbe(fixture.data.shard(0))
+        try reader.run("BEGIN")
+        _ = try reader.number("SELECT count(*) FROM command")
+        for _ in 0..<80 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
+        func size() -> Int64 { FileState(walOf: fixture.data.shard(0)).bytes }
+        #expect(size() > WALSize.truncatedSize)
+        try reader.run("COMMIT")
+        #expect(try store.checkpoint(shard: 0) == 0)
+        #expect(size() <= WALSize.truncatedSize)
+        #expect(try store.counts()[.new] == 80 && store.integrityCheck(shard: 0).isEmpty)
     }
 
     @Test func `a backup made during writes is sound and complete`() async throws {

@@ -11,7 +11,7 @@ enum Query: Int, CaseIterable {
     case saveClaim, finishCached, progress, save
     case byUniqueKey, releaseUniqueKey
     case transition, events, transitionRange
-    case ready, readyKeyAfter, readyByID
+    case ready, readyKeyAfter, readyByID, recordReadyAgain, hasReadyAgain, readyAgain, dropReadyAgain
     case dueRows, nextDue, promote, heldBack, heldBackCount, endWait, shiftBackoffs, deadlines, nextDeadline
     case inFlight, inFlightOf, cancellationRequests
     case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
@@ -145,6 +145,17 @@ enum Query: Int, CaseIterable {
             SELECT id, type, turn, created_at, suspect, offset, total, destination, qos FROM command
             WHERE id = ?1 AND status IN (0, 3) AND not_before = 0
             """
+
+        case .recordReadyAgain: "INSERT OR IGNORE INTO ready_again(turn) VALUES (?1)"
+        case .hasReadyAgain: "SELECT 1 FROM ready_again LIMIT 1"
+        case .readyAgain:
+            // A row of a command that is deleted, claimed or not due has no id.
+            """
+            SELECT c.id, c.type, r.turn, c.created_at, c.suspect, c.offset, c.total, c.destination, c.qos
+            FROM ready_again r LEFT JOIN command c ON c.turn = r.turn AND c.status IN (0, 3) AND c.not_before = 0
+            ORDER BY r.turn LIMIT ?1
+            """
+        case .dropReadyAgain: "DELETE FROM ready_again WHERE turn <= ?1"
 
         case .dueRows:
             """

@@ -20,7 +20,8 @@ enum Schema {
     /// Temporary tables of a connection to a shard of an earlier version, in the place of tables that it lacks. Their
     /// rows end with the connection.
     static let substitutes: [(version: Int, sql: String)] = [
-        (3, "CREATE TEMP TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT")
+        (3, "CREATE TEMP TABLE leftover(turn INTEGER PRIMARY KEY, due INTEGER NOT NULL) STRICT"),
+        (3, "CREATE TEMP TABLE ready_again(turn INTEGER PRIMARY KEY) STRICT"),
     ]
 
     /// The tables of version ``oldest``.
@@ -120,11 +121,13 @@ enum Schema {
             SELECT c.turn, iif(c.status = 10, unixepoch() * 1000 + 86400000, c.updated_at)
             FROM command c CROSS JOIN payload p ON p.turn = c.turn WHERE c.status IN (5, 10) AND length(p.kept) > 0;
 
-        -- For lists, in the order of the ids. The first has the statuses that few commands of a healthy store have, so that
-        -- a claim and a success do not touch it. The others are written at the submit only.
+        -- The commands that became ready after later ones, until the coordinator has read them: it reads the others in the
+        -- order of their turns, and may have read that far already.
+        CREATE TABLE ready_again(turn INTEGER PRIMARY KEY) STRICT;
+
+        -- For lists, in the order of the ids. It has the statuses that few commands of a healthy store have, so that a submit,
+        -- a claim and a success do not touch it.
         CREATE INDEX command_by_status ON command(status, id) WHERE status > 2 AND status <> 4;
-        CREATE INDEX command_by_kind ON command(type, qos, id);
-        CREATE INDEX command_by_destination ON command(destination, id);
         """ + fileID
     ]
 

@@ -159,5 +159,10 @@ extension Connection {
         save.bind(row.deadAt, at: 18)
         try save.run()
         if command.status == .cancelled || command.status == .tooManyTimes { try recordLeftover(of: command) }
+        if row.isReady {
+            let record = try statement(.recordReadyAgain)
+            record.bind(command.turn, at: 1)
+            try record.run()
+        }
     }
 }

@@ -10,9 +10,7 @@ struct ListSlice: Sendable {
 
 extension Connection {
     func listPlan(_ filter: CommandFilter, maxSorted: Int) throws(StoreError) -> ListPlan {
-        let indexes = try indexNames()
-        let types = ListPlan.needsTypes(filter) && indexes.contains(ListPlan.byKind) ? try typesInUse() : []
-        return ListPlan(filter, counts: try counts(), maxSorted: maxSorted, types: types, indexes: indexes)
+        ListPlan(filter, counts: try counts(), maxSorted: maxSorted, indexes: try indexNames())
     }
 
     /// Looks at the next candidates of a plan, in one read transaction.
@@ -69,23 +67,6 @@ extension Connection {
         var names: Set<String> = []
         while try statement.step() { names.insert(statement.text(0)) }
         return names
-    }
-
-    /// The types of the commands that the shard has, by one index seek each.
-    private func typesInUse() throws(StoreError) -> [String] {
-        let statement = try statement(
-            sql: """
-                WITH RECURSIVE kind(type) AS (
-                  SELECT min(type) FROM command INDEXED BY \(ListPlan.byKind)
-                  UNION ALL
-                  SELECT (SELECT min(type) FROM command INDEXED BY \(ListPlan.byKind) WHERE type > kind.type)
-                  FROM kind WHERE kind.type IS NOT NULL)
-                SELECT type FROM kind WHERE type IS NOT NULL LIMIT \(ListPlan.maxTypes + 1)
-                """)
-        defer { statement.reset() }
-        var types: [String] = []
-        while try statement.step() { types.append(statement.text(0)) }
-        return types
     }
 
     /// The lines of `EXPLAIN QUERY PLAN` for the statement of a list.
