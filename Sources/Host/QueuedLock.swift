@@ -10,8 +10,7 @@ internal import Synchronization
 
 /// An exclusive lock that processes get in the order in which they asked for it.
 ///
-/// Who wants the lock draws a ticket, a number, and locks the byte of that number in a file (fcntl(2), `F_OFD_SETLK`).
-/// The lock belongs to the lowest locked byte: each waits for the byte before its own. The kernel unlocks the bytes of a
+/// A process draws a ticket, a number, and locks the byte of that number in a file (fcntl(2), `F_OFD_SETLK`). The lock belongs to the lowest locked byte: each waits for the byte before its own. The kernel unlocks the bytes of a
 /// process that ends. (Processes that wait for one byte would not keep their order: where another one comes first, the
 /// kernel wakes them all.)
 ///

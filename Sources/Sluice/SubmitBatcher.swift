@@ -11,7 +11,7 @@ internal import ZeroMQ
 /// rises with the number of tasks that submit. The same thread sends the hint, without another hop.
 ///
 /// A draft with a unique key can only go to one shard, and waits where another process keeps that shard locked. So the
-/// drafts with keys of each shard have a thread of their own, and nobody else waits with them.
+/// drafts with keys of each shard have a thread of their own, and no other draft waits with them.
 actor SubmitBatcher {
     private typealias Results = [Result<Submission, StoreError>]
 

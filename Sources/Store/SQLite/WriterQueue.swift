@@ -48,8 +48,8 @@ final class WriterQueue: Sendable {
 
     private func attempt(_ timeout: Duration) -> Bool {
         let end = MonotonicTime.now + timeout
-        let patience = DispatchTimeInterval.nanoseconds(max(Int(timeout.nanoseconds), 0))
-        guard gate.wait(timeout: .now() + patience) == .success else { return false }
+        let longest = DispatchTimeInterval.nanoseconds(max(Int(timeout.nanoseconds), 0))
+        guard gate.wait(timeout: .now() + longest) == .success else { return false }
         guard let lock = opened(), !lock.take(timeout: end - .now) else { return true }
         gate.signal()
         return false

@@ -1,4 +1,5 @@
 import Commands
+import Glibc
 import Host
 import TestSupport
 import Testing
@@ -16,10 +17,13 @@ import Testing
             for store in stores {
                 group.addTask {
                     await onThread("writes") {
-                        for _ in 0..<20 {
+                        for _ in 0..<4 {
                             do throws(StoreError) {
-                                // Forty-eight turns take longer.
-                                try store.set([("key", "\(Timestamp.now)")], timeout: .milliseconds(10))
+                                // Forty-eight turns of 5 ms take longer.
+                                try store.update("key", timeout: .milliseconds(120)) { value in
+                                    usleep(5000)
+                                    return "\((value.flatMap { Int($0) } ?? 0) + 1)"
+                                }
                             } catch {
                                 return error
                             }
@@ -31,7 +35,7 @@ import Testing
             return await group.reduce(into: [StoreError]()) { if let error = $1 { $0.append(error) } }
         }
         #expect(errors.isEmpty, "\(errors)")
-        #expect(try first.settings(prefix: "key").count == 1)
+        #expect(try first.setting("key") == "\(48 * 4)")
     }
 
     @Test func `writers take turns`() async throws {
