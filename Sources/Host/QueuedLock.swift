@@ -10,9 +10,10 @@ internal import Synchronization
 
 /// An exclusive lock that processes get in the order in which they asked for it.
 ///
-/// A process draws a ticket, a number, and locks the byte of that number in a file (fcntl(2), `F_OFD_SETLK`). The lock belongs to the lowest locked byte: each waits for the byte before its own. The kernel unlocks the bytes of a
-/// process that ends. (Processes that wait for one byte would not keep their order: where another one comes first, the
-/// kernel wakes them all.)
+/// A process draws a ticket, a number, and locks the byte of that number in a file (fcntl(2), `F_OFD_SETLK`). The lock
+/// belongs to the lowest locked byte: each waits for the byte before its own. The kernel unlocks the bytes of a process
+/// that ends. (Processes that wait for one byte would not keep their order: where another one comes first, the kernel
+/// wakes them all.)
 ///
 /// The kernel's wait has no timeout. So a thread waits, and its caller for as long as it can. Where the caller gives
 /// up, the thread keeps the place in the queue for the next one.
