@@ -128,12 +128,15 @@ package protocol CommandStore: Sendable {
     /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
     /// others.
     /// - Parameters:
-    ///   - writes: an empty array tests whether the shard can be written to.
+    ///   - writes: called once the shard can be written to, so that what comes during the wait goes along. An empty
+    ///     array tests whether the shard can be written to.
+    ///   - now: read after `writes`.
     ///   - timeout: how long to wait for the write lock that another process holds.
     /// - Returns: one outcome for each write, in order.
-    /// - Throws: `busy` after `timeout`.
+    /// - Throws: `busy` after `timeout`; `writes` was not called then.
     func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
+        timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome]
     /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
     /// shard.
@@ -228,6 +231,13 @@ package protocol CommandStore: Sendable {
 }
 
 extension CommandStore {
+    /// One group commit of writes that are known before the wait.
+    package func apply(
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+    ) throws(StoreError) -> [ExecutionOutcome] {
+        try apply({ writes }, shard: shard, seat: seat, epoch: epoch, now: now, timeout: timeout)
+    }
+
     /// Writes one setting. Waits for other writes as long as a submit does.
     package func set(_ key: String, to value: String?) throws(StoreError) {
         try set([(key, value)], timeout: WriteTimeout.foreground)

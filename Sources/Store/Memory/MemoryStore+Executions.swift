@@ -28,10 +28,12 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
+        timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
         try withShard(shard) { shard in
-            writes.map { write in
+            let (writes, now) = (writes(), now())
+            return writes.map { write in
                 switch write {
                 case .claim(let id, let turn, let sent):
                     shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)

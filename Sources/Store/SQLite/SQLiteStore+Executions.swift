@@ -46,9 +46,11 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
+        timeout: Duration
     ) throws(StoreError) -> [ExecutionOutcome] {
         try self.shard(shard).write(timeout: timeout) { connection throws(StoreError) in
+            let (writes, now) = (writes(), now())
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
             outcomes.reserveCapacity(writes.count)

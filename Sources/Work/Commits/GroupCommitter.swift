@@ -75,12 +75,13 @@ package final class GroupCommitter: Sendable {
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:timeout:)``.
+    ///   - commit: one transaction, see ``CommandStore/apply(_:shard:seat:epoch:now:timeout:)``. It takes the writes
+    ///     when its turn has come.
     ///   - deliver: called on the thread with each batch, in the order of the commits, and with an empty
     ///     batch when ``isLocked`` has changed.
     package func start(
         commit:
-            @escaping @Sendable (_ writes: [ExecutionWrite], _ timeout: Duration) throws(StoreError)
+            @escaping @Sendable (_ writes: () -> [ExecutionWrite], _ timeout: Duration) throws(StoreError)
             -> [ExecutionOutcome],
         deliver: @escaping @Sendable (Batch) -> Void
     ) {
@@ -128,6 +129,8 @@ package final class GroupCommitter: Sendable {
         }
     }
 
+    private var hasOnlyClaims: Bool { queue.withLock { $0.writes.allSatisfy(\.isClaim) } }
+
     private func takeClaims() -> [ExecutionWrite] {
         queue.withLock { queue in
             let (claims, others) = queue.writes.partitioned(\.isClaim)
@@ -149,19 +152,25 @@ package final class GroupCommitter: Sendable {
     /// - Parameter only: commits these writes, and leaves the queue for later; nil: all that wait.
     private func perform(
         only: [ExecutionWrite]? = nil,
-        commit: ([ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
+        commit: (() -> [ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
     ) {
         var writes = only ?? []
         var delay = Self.minRetryDelay
         while true {
             let wasLocked = isLocked
             let isLimited = !wasLocked && limiter.enter()
-            // Writes that came during the wait go along.
-            if only == nil { writes += take() }
-            let isProbe = wasLocked && writes.allSatisfy(\.isClaim)
-            let result = Result { () throws(StoreError) in
-                try commit(writes, isProbe ? Self.briefTimeout : Self.timeout)
+            let isProbe = wasLocked && writes.allSatisfy(\.isClaim) && (only != nil || hasOnlyClaims)
+            var isGathered = only != nil
+            // Writes that come during the wait for a turn go along.
+            func gather() -> [ExecutionWrite] {
+                if !isGathered { writes += take() }
+                isGathered = true
+                return writes
             }
+            let result = Result { () throws(StoreError) in
+                try commit(gather, isProbe ? Self.briefTimeout : Self.timeout)
+            }
+            _ = gather()
             if isLimited { limiter.leave() }
             switch result {
             case .success(let outcomes):

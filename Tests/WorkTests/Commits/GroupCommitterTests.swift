@@ -33,7 +33,8 @@ import Testing
         let sizes = Mutex<[Int]>([])
         let held = Mutex(true)
         committer.start(
-            commit: { writes, _ in
+            commit: { gather, _ in
+                let writes = gather()
                 sizes.withLock { $0.append(writes.count) }
                 if held.withLock({ $0 }) {
                     gate.continuation.yield()
@@ -56,7 +57,7 @@ import Testing
         let deliveries = Deliveries()
         committer.addToNextCommit(.offset(id(1), claim: 1, offset: 5, total: 10))
         committer.addToNextCommit(.offset(id(1), claim: 1, offset: 7, total: 10))
-        committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        committer.start(commit: { writes, _ in writes().map { _ in .refused } }, deliver: { deliveries.add($0) })
         committer.add(.claim(id(2), sent: true))
         let batches = await deliveries.first(1)
         committer.close()
@@ -71,7 +72,8 @@ import Testing
         committer.add(.claim(id(1), sent: true))
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
-            commit: { writes, _ throws(StoreError) in
+            commit: { gather, _ throws(StoreError) in
+                let writes = gather()
                 let fails = failures.withLock { left in
                     defer { left = max(left - 1, 0) }
                     return left > 0
@@ -109,7 +111,8 @@ import Testing
         committer.add(.claim(ids[0], sent: true))
         for id in ids.dropFirst() { committer.add(.end(id, claim: 1, .success(result: nil))) }
         committer.start(
-            commit: { writes, _ throws(StoreError) in
+            commit: { gather, _ throws(StoreError) in
+                let writes = gather()
                 if writes.contains(where: { $0.id == bad }) { throw StoreError(.corrupt, "malformed", shard: 0) }
                 return writes.map { _ in .done([], retries: 0) }
             }, deliver: { deliveries.add($0) })
@@ -131,7 +134,8 @@ import Testing
         let tries = Mutex(0)
         let ends = AsyncStream<Void>.makeStream()
         committer.start(
-            commit: { writes, timeout throws(StoreError) in
+            commit: { gather, timeout throws(StoreError) in
+                let writes = gather()
                 #expect(timeout == .seconds(1))
                 if isFree.withLock({ $0 }) { return writes.map { _ in .done([], retries: 0) } }
                 let isFirst = tries.withLock { tries in
@@ -163,7 +167,8 @@ import Testing
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
-            commit: { writes, timeout throws(StoreError) in
+            commit: { gather, timeout throws(StoreError) in
+                let writes = gather()
                 let count = tries.withLock { tries in
                     tries.append((writes.count, timeout))
                     return tries.count
@@ -185,7 +190,7 @@ import Testing
     @Test func `closing commits the writes that were added before`() async {
         let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
         let deliveries = Deliveries()
-        committer.start(commit: { writes, _ in writes.map { _ in .refused } }, deliver: { deliveries.add($0) })
+        committer.start(commit: { writes, _ in writes().map { _ in .refused } }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }
         await onThread("close") { committer.close() }
         let delivered = await deliveries.first(1).reduce(0) { $0 + $1.writes.count }

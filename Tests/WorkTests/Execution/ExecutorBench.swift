@@ -58,7 +58,8 @@ final class Bench: Sendable {
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { writes, timeout throws(StoreError) in
+                commit: { gather, timeout throws(StoreError) in
+                    let writes = gather()
                     if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed", shard: shard) }
                     return try store.apply(
                         writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
