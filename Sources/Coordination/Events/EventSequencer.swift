@@ -33,6 +33,8 @@ package struct EventSequencer: Sendable {
         let index = event.shard
         guard shards.indices.contains(index) else { return }
         let seq = event.transition.seq
+        // A store does not get that far: the number is of a damaged frame, and has no next one.
+        guard seq < .max else { return }
         if seq == shards[index].next {
             publish(event)
             shards[index].next += 1

@@ -43,7 +43,7 @@ struct CompletionWaiter {
         // Several commands of one unique key have one id.
         let known = Dictionary(zip(ids, totals)) { first, _ in first }
         self.ids = totals.isEmpty ? Array(Set(ids)) : Array(known.keys)
-        let progress = TransferProgress(commands: self.ids.count, total: known.values.reduce(0, +))
+        let progress = TransferProgress(commands: self.ids.count, total: known.values.clampedSum)
         shared = Shared(progress, totals: known, isTerminal: Diagnostics.isTerminal)
     }
 
@@ -149,8 +149,8 @@ struct CompletionWaiter {
                 if !isVerifying { state.offsets[id] = offset }
                 // The size of a download is known from its first answer on.
                 guard total > 0, state.totals[id] != total else { return }
-                state.progress.total += total - (state.totals[id] ?? 0)
                 state.totals[id] = total
+                state.progress.total = state.totals.values.clampedSum
             }
         }
     }
@@ -169,7 +169,7 @@ extension CompletionWaiter.Shared {
 
     func draw(now: MonotonicTime) {
         let progress = state.withLock { state in
-            let bytes = state.offsets.values.reduce(0, +)
+            let bytes = state.offsets.values.clampedSum
             state.history.append((now, bytes))
             state.history.removeAll { now - $0.at > .seconds(3) }
             state.progress.done = bytes
@@ -181,8 +181,8 @@ extension CompletionWaiter.Shared {
             // A command whose checksum was wrong waits, and sends no progress.
             state.verified = state.verified.filter { now - $0.value.at < Self.maxProgressAge }
             if !state.verified.isEmpty {
-                let of = state.verified.keys.reduce(0) { $0 + (state.totals[$1] ?? 0) }
-                progress.note = ProgressBar.verifying(state.verified.values.reduce(0) { $0 + $1.offset }, of: of)
+                let of = state.verified.keys.map { state.totals[$0] ?? 0 }.clampedSum
+                progress.note = ProgressBar.verifying(state.verified.values.map(\.offset).clampedSum, of: of)
             }
             return progress
         }

@@ -26,7 +26,7 @@ struct SpooledSubmission {
     func submit(_ checked: [CommandDraft], by printer: SubmissionPrinter) async throws -> [CommandID] {
         let copies = try SpooledCopies(
             in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), type: type,
-            files: checked.count, total: checked.reduce(0) { $0 + $1.total })
+            files: checked.count, total: checked.map(\.total).clampedSum)
         let count = files.count
         SignalHandling.exits {
             guard let published = copies.abandon(), published < count else { return }

@@ -32,6 +32,15 @@ import Testing
         #expect(sequencer.deadline == nil)
     }
 
+    @Test func `a number that has no next one is dropped`() {
+        var sequencer = EventSequencer(newest: [.max - 2])
+        var published: [Int64] = []
+        for seq in [.max, .max - 1, .max] as [Int64] {
+            sequencer.add(event(seq), now: .zero) { published.append($0.transition.seq) }
+        }
+        #expect(published == [.max - 1])
+    }
+
     @Test func `a gap that lasts is read from the store`() {
         var sequencer = EventSequencer(newest: [0, 0])
         var published: [Int64] = []
