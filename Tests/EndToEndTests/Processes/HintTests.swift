@@ -1,4 +1,5 @@
 import Commands
+import Store
 import TestSupport
 import Testing
 
@@ -22,6 +23,25 @@ extension EndToEndTests {
                 try await installation.await(long, .sent, in: store)
                 #expect(try await installation.sluice("cancel", "\(long)", environment: deaf).code == 0)
                 try await installation.await(long, .cancelled, in: store, within: .seconds(15))
+            }
+        }
+
+        @Test func `a retried command does not wait for a long backlog, though its hint is lost`() async throws {
+            try await Installation.with { installation in
+                let id = try await installation.sluice("submit", "noop").ids[0]
+                let store = try installation.store()
+                #expect(try await installation.sluice("cancel", "\(id)").code == 0)
+                // Ten minutes of work for two workers.
+                let line = #"{"payload":{"milliseconds":100}}"#
+                let backlog = String(repeating: line + "\n", count: 200_000)
+                #expect(try await installation.sluice("submit", "noop", "-", input: backlog).code == 0)
+                _ = try await installation.up()
+                // By then the coordinator has read beyond the turn of the first command.
+                try await until("a part of the backlog", within: .seconds(60)) { try store.counts()[.success] > 2000 }
+                let deaf = ["SLUICE_TEST_DROP": "1:1"]
+                #expect(try await installation.sluice("retry", "\(id)", environment: deaf).code == 0)
+                try await installation.await(id, .success, in: store, within: .seconds(15))
+                #expect(try store.counts()[.new] > 100_000)
             }
         }
     }
