@@ -17,11 +17,11 @@ import Testing
             for store in stores {
                 group.addTask {
                     await onThread("writes") {
-                        for _ in 0..<4 {
+                        for _ in 0..<3 {
                             do throws(StoreError) {
-                                // Forty-eight turns of 5 ms take longer.
-                                try store.update("key", timeout: .milliseconds(120)) { value in
-                                    usleep(5000)
+                                // Forty-eight turns of 10 ms take longer.
+                                try store.update("key", timeout: .milliseconds(300)) { value in
+                                    usleep(10_000)
                                     return "\((value.flatMap { Int($0) } ?? 0) + 1)"
                                 }
                             } catch {
@@ -35,29 +35,7 @@ import Testing
             return await group.reduce(into: [StoreError]()) { if let error = $1 { $0.append(error) } }
         }
         #expect(errors.isEmpty, "\(errors)")
-        #expect(try first.setting("key") == "\(48 * 4)")
-    }
-
-    @Test func `writers take turns`() async throws {
-        let fixture = try TemporaryStore()
-        let stores = try (0..<8).map { _ in try fixture.store(shards: 1) }
-        for store in stores { try store.openAll() }
-        let counts = Shared(Array(repeating: 0, count: stores.count))
-        await withTaskGroup { group in
-            for (number, store) in stores.enumerated() {
-                group.addTask {
-                    await onThread("writes") {
-                        while counts.value.max() ?? 0 < 100 {
-                            let value = "\(number) \(Timestamp.now)"
-                            guard (try? store.set([("key", value)], timeout: .seconds(10))) != nil else { return }
-                            counts.change { $0[number] += 1 }
-                        }
-                    }
-                }
-            }
-        }
-        // One that draws lots has 100 while another has 50.
-        #expect(counts.value.min() ?? 0 >= 80, "\(counts.value)")
+        #expect(try first.setting("key") == "\(48 * 3)")
     }
 
     @Test func `a shard in which no other process commits is locked after the timeout`() throws {
