@@ -72,8 +72,7 @@ package final class QueuedLock: Sendable {
                 if timeout > .zero { state = .waiting(isWanted: true) }
                 return false
             }
-            draw()
-            if predecessor == nil {
+            if !draw() || predecessor == nil {
                 state = .held
                 return true
             }
@@ -106,12 +105,20 @@ package final class QueuedLock: Sendable {
 
     // MARK: Tickets
 
-    /// Draws the next ticket and locks its byte. After an error of the file only the order is lost.
-    private func draw() {
+    /// How often the lock of the counter is tried, which a process holds for microseconds, and the time between.
+    private static let maxTries = 2000
+    private static let pause: UInt32 = 50
+
+    /// Draws the next ticket and locks its byte.
+    /// - Returns: false where the counter stays locked (its process was stopped at that moment) or cannot be used. Only the
+    ///   order is lost then.
+    private func draw() -> Bool {
         let byte = target.counter
+        var tries = 0
         while clinux_lock_bytes(descriptor, byte, 1, 0) != 0 {
-            guard errno == EAGAIN || errno == EACCES || errno == EINTR else { break }
-            if clinux_wait_for_byte(descriptor, byte) == 0 { clinux_unlock_bytes(descriptor, byte, 1) }
+            tries += 1
+            guard errno == EAGAIN || errno == EACCES || errno == EINTR, tries < Self.maxTries else { return false }
+            usleep(Self.pause)
         }
         defer { clinux_unlock_bytes(descriptor, byte, 1) }
         var next: Int64 = 0
@@ -120,7 +127,7 @@ package final class QueuedLock: Sendable {
         next = (0..<Target.maxTickets - 1).contains(next) ? next + 1 : 1
         _ = pwrite(descriptor, &next, 8, byte)
         ticket.store(next, ordering: .relaxed)
-        _ = clinux_lock_bytes(descriptor, own, 1, 0)
+        return clinux_lock_bytes(descriptor, own, 1, 0) == 0
     }
 
     private var own: off_t { target.tickets + off_t(ticket.load(ordering: .relaxed)) }

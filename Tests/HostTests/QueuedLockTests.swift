@@ -76,6 +76,18 @@ import Testing
         }
     }
 
+    @Test func `a process that was stopped while it drew a ticket does not keep the others from writing`() throws {
+        let rig = try Rig()
+        defer { rig.directory.remove() }
+        let lock = try rig.lock()
+        let counter: Int64 = 1 << 16 + 3 * 8
+        let stopped = try ByteLock.attempt(ByteLock.Target(rig.target.path, counter..<counter + 1))
+        #expect(stopped != nil)
+        #expect(lock.take(timeout: .zero))
+        lock.release()
+        withExtendedLifetime(stopped) {}
+    }
+
     @Test func `a lock whose caller gave up is free again`() async throws {
         let rig = try Rig()
         defer { rig.directory.remove() }
