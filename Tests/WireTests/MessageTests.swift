@@ -70,7 +70,10 @@ struct MessageTests {
         for _ in 0..<20 {
             for message in Samples.all(&random) {
                 let frame = message.encoded(Samples.head(&random))
-                for length in 0..<frame.count {
+                // Frames of release 0.1.0 end before the commit time.
+                var required = frame.count
+                if case .state = message { required -= 4 }
+                for length in 0..<required {
                     let error = #expect(throws: WireError.self) { try Message.decode(Array(frame[..<length])) }
                     #expect(error?.problem == .truncated)
                 }

@@ -38,6 +38,12 @@ enum Samples {
         return state
     }
 
+    static func stateAlone(_ random: inout SeededRandom) -> WorkerState {
+        var state = state(&random)
+        state.commitTime = .microseconds(Int64(random.number(in: 0..<0x1_0000_0000)))
+        return state
+    }
+
     static func report(_ random: inout SeededRandom) -> StatusReport {
         let faults: [CommandFailure.Fault?] = [nil, .command, .link, .final, .credential, .reset, .destination]
         let transition = Transition(
@@ -156,7 +162,7 @@ enum Samples {
     /// One of each type.
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
-            .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
+            .hello(hello(&random)), .state(stateAlone(&random)), .statuses(state(&random), many(&random, report)),
             .transfers(transfers(&random)),
             .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),

@@ -53,9 +53,10 @@ extension Dispatcher {
             }
         }
         fillSlots(serviceClass, of: &candidates, &host, now: now)
-        // Offers ahead of the slots are for the slots that end next, and go by shard alone.
+        // Offers ahead of the slots are for the slots that end next, and go by shard alone. More workers than
+        // shards share them.
         for index in candidates.indices {
-            let own = stride(from: index, to: shardCount, by: candidates.count)
+            let own = stride(from: index % shardCount, to: shardCount, by: candidates.count)
             while takeOne(serviceClass, for: &candidates, index, &host, shards: own, now: now) {}
         }
         fillExtras(serviceClass, of: &candidates, now: now)

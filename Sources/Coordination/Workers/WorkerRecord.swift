@@ -18,6 +18,8 @@ package struct WorkerRecord: Sendable {
     /// Recent completions per second.
     private var rate = 0.0
     private var measured: (at: MonotonicTime, completed: Int64)?
+    /// The worker's, from the last report that states it.
+    private var commitTime = Duration.zero
     /// The coordinator's own waking time since the worker's loop last made progress.
     package private(set) var stillFor = Duration.zero
     /// Suspects among its commands in flight.
@@ -29,6 +31,9 @@ package struct WorkerRecord: Sendable {
     /// An offer that a worker has not seen after this time is lost.
     private static let timeout: Duration = .seconds(2)
     package static let maxWindow = 2048
+    /// Completions of this time, in seconds, fill a window.
+    private static let minWindowTime = 0.05
+    private static let maxWindowTime = 1.0
     /// Suspects that a worker is offered at a time. It runs them one after the other and need not ask for
     /// each.
     package static let maxSuspects = 8
@@ -42,8 +47,15 @@ package struct WorkerRecord: Sendable {
         self.program = program
     }
 
-    /// Unfinished offers that the worker may hold: 50 ms of its recent completions, at least its concurrency.
-    package var window: Int { min(max(Int(rate * 0.05), concurrency), Self.maxWindow) }
+    /// Unfinished offers that the worker may hold: its recent completions of 50 ms, or of four commits where
+    /// these last longer, up to a second; at least its concurrency.
+    ///
+    /// A command takes two commits. With a window of just that time the rate could never rise: a worker whose
+    /// commits last 100 ms would finish as many commands in each as it has slots.
+    package var window: Int {
+        let time = min(max(4 * commitTime.seconds, Self.minWindowTime), Self.maxWindowTime)
+        return min(max(Int(rate * time), concurrency), Self.maxWindow)
+    }
 
     /// Offers that the worker may still have to finish.
     package func unfinished(now: MonotonicTime) -> Int {
@@ -90,6 +102,7 @@ package struct WorkerRecord: Sendable {
             state.resolved = 0
         }
         self.state = state
+        if let commitTime = state.commitTime { self.commitTime = commitTime }
         guard let measured else {
             self.measured = (now, state.completed)
             return

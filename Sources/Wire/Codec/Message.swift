@@ -39,7 +39,9 @@ extension Message {
         writer.uint64(head.sequence)
         switch self {
         case .hello(let body): body.write(to: &writer)
-        case .state(let body): body.write(to: &writer)
+        case .state(let body):
+            body.write(to: &writer)
+            body.writeTail(to: &writer)
         case .statuses(let state, let reports):
             state.write(to: &writer)
             writer.uint16(reports.count)
@@ -76,7 +78,10 @@ extension Message {
         let message: Message
         switch type {
         case 1: message = .hello(try Hello(from: &reader))
-        case 2: message = .state(try WorkerState(from: &reader))
+        case 2:
+            var state = try WorkerState(from: &reader)
+            try state.readTail(from: &reader)
+            message = .state(state)
         case 3:
             let state = try WorkerState(from: &reader)
             let count = try reader.uint16("statuses")

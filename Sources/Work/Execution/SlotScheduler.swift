@@ -54,8 +54,9 @@ struct SlotScheduler: Sendable {
     static let maxExtras = 16
     /// Claims ahead of free slots, at most.
     static let maxAhead = 512
-    /// Seconds. A commit that lasts longer is a disk in trouble, and more claims do not help it.
-    static let longestCommit = 0.025
+    /// Seconds. Eight processes that share a shard on a slow disk wait 50 ms for their turn. A commit that
+    /// lasts longer than this is a disk in trouble, and more claims do not help it.
+    static let longestCommit = 0.25
     /// Offers that are not claimed by then are forgotten, and claims that have not started are given back.
     static let timeout: Duration = .seconds(2)
 
@@ -74,6 +75,7 @@ struct SlotScheduler: Sendable {
         var state = own
         state.resolved += held.resolved
         state.completed = held.completed
+        state.commitTime = .seconds(commitTime)
         state.executing = executing.all
         state.free = max(min(concurrency, 2 * concurrency - executing.high) - held.counts.held.others, 0)
         state.freeHigh = max(2 * concurrency - executing.others - held.counts.held.high, 0)

@@ -127,6 +127,19 @@ import Wire
         #expect(value(other.dispatch(at: at, now: .zero)).map(\.offers.offers.count) == [2, 2])
     }
 
+    @Test func `every worker is offered commands ahead of its slots, also where workers outnumber the shards`() {
+        var dispatcher = dispatcher(seats: 16, concurrency: 1)
+        var state = WorkerState()
+        state.coordinator = 9
+        for (time, completed) in [(0.0, Int64(0)), (1.0, 100)] {
+            state.completed = completed
+            for seat in 0..<16 { dispatcher.report(seat: seat, state: state, coordinator: 9, now: after(time)) }
+        }
+        dispatcher.insert((0..<128).map { ready($0, shard: UInt8($0 % 8)) })
+        let counts = dispatcher.dispatch(at: at, now: after(1)).map(\.offers.offers.count)
+        #expect(counts == Array(repeating: 5, count: 16))
+    }
+
     @Test func `destinations take turns`() {
         var dispatcher = dispatcher(concurrency: 4)
         let other = Destination(scheme: "http", host: "b", port: 80)

@@ -35,6 +35,23 @@ import Wire
         #expect(record.window == 2048)
     }
 
+    @Test func `where a commit takes long the window is four commits of completions, at most of a second`() {
+        var record = record(concurrency: 2)
+        var state = state(seen: 0, resolved: 0)
+        record.report(state, coordinator: 9, now: .zero)
+        state.completed = 100
+        state.commitTime = .milliseconds(100)
+        record.report(state, coordinator: 9, now: after(1))
+        #expect(record.window == 40)
+        // A report without it changes nothing.
+        state.commitTime = nil
+        record.report(state, coordinator: 9, now: after(1.01))
+        #expect(record.window == 40)
+        state.commitTime = .seconds(3)
+        record.report(state, coordinator: 9, now: after(1.02))
+        #expect(record.window == 100)
+    }
+
     @Test func `an offer counts as unfinished until the worker resolves it`() {
         var record = record()
         #expect(record.offered(10, now: .zero) == 1)
