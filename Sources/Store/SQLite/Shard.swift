@@ -25,8 +25,9 @@ final class Shard: Sendable {
     private let walBytes = Atomic<Int64>(0)
     /// The WAL file when it was last seen copied as a whole.
     private let copiedWAL = Mutex<FileState?>(nil)
-    /// The last error that made the shard unusable.
-    private let lastProblem = Mutex<StoreError?>(nil)
+    /// The last error that made the shard unusable, until a write succeeds.
+    private let lastProblem = Mutex<(error: StoreError, at: MonotonicTime)?>(nil)
+    private let hasProblem = Atomic<Bool>(false)
     private let wasLocked = Atomic<Bool>(false)
     /// `meta.id` of the file that this process opened first.
     private let fileID = Mutex<String?>(nil)
@@ -38,8 +39,15 @@ final class Shard: Sendable {
         writers = WriterQueue(options.directory.run.writerQueue(of: number), shardAt: path)
     }
 
-    /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known.
-    var problem: StoreError? { lastProblem.withLock { $0 } }
+    /// Why the shard cannot be used: damaged, foreign or missing. Nil as far as known, and once the problem is
+    /// ``problemMemory`` old: it may have been a disk that could not be read for a moment.
+    var problem: StoreError? {
+        guard hasProblem.load(ordering: .relaxed) else { return nil }
+        return lastProblem.withLock { last in
+            last.flatMap { MonotonicTime.now - $0.at < Self.problemMemory ? $0.error : nil }
+        }
+    }
+    private static let problemMemory: Duration = .seconds(10)
 
     /// Whether the last write timed out because another process held the write lock.
     var isLocked: Bool { wasLocked.load(ordering: .relaxed) }
@@ -85,6 +93,7 @@ final class Shard: Sendable {
             }
         }
         wasLocked.store(false, ordering: .relaxed)
+        if hasProblem.load(ordering: .relaxed) { setProblem(nil) }
         if walBytes.load(ordering: .relaxed) > WALSize.checkpointThreshold { checkpointUnattended() }
         return value
     }
@@ -184,10 +193,15 @@ final class Shard: Sendable {
             // A short try only moves on to another shard; it need not know which process holds the lock.
             let namesWriter = error.code == .busy && timeout >= WriteTimeout.background
             let error = error.about(shard: number, at: path, writer: namesWriter ? WALHolders.writer(of: path) : nil)
-            if error.code.makesShardUnusable { lastProblem.withLock { $0 = error } }
+            if error.code.makesShardUnusable { setProblem(error) }
             if error.code == .busy { wasLocked.store(true, ordering: .relaxed) }
             throw error
         }
+    }
+
+    private func setProblem(_ error: StoreError?) {
+        lastProblem.withLock { $0 = error.map { ($0, .now) } }
+        hasProblem.store(error != nil, ordering: .relaxed)
     }
 
     // MARK: Checkpoints

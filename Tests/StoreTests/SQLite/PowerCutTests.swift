@@ -91,38 +91,4 @@ import Testing
         }
         #expect(marks == 20)
     }
-
-    @Test func `a write to a full disk fails with the name of the shard, and writes nothing`() throws {
-        let directory = try TemporaryDirectory("full")
-        defer { directory.remove() }
-        let data = DataDirectory(path: "\(directory.path)/data")
-        try data.create(shardCount: 1)
-        let vfs = RecordingVFS("full-disk")
-        let store = try SQLiteStore(directory: data, create: false, shardCount: 1, vfs: vfs.name)
-        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: "boot"))
-        let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
-        _ = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
-        vfs.setFull(true)
-        let results = store.submit([CommandDraft](repeating: .noop, count: 100), allowUnknownTypes: false, now: .now)
-        for result in results {
-            guard case .failure(let error) = result else {
-                Issue.record("acknowledged on a full disk")
-                continue
-            }
-            #expect(error.code == .full && error.shard == 0 && error.message.contains(data.shard(0)))
-        }
-        let end = ExecutionWrite.end(id, claim: 1, .success(result: nil))
-        #expect(throws: StoreError.self) { try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) }
-        #expect(try store.command(id)?.status == .sent)
-        vfs.setFull(false)
-        // The same write succeeds when there is room again.
-        guard case .done = try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now)[0] else {
-            Issue.record("not done")
-            return
-        }
-        #expect(try store.counts()[.success] == 1)
-        #expect(try store.counts()[.new] == 0)
-        #expect(try store.timeline(id).map(\.status) == [.new, .queued, .sent, .success])
-        #expect(try store.integrityCheck(shard: 0).isEmpty)
-    }
 }

@@ -3,7 +3,7 @@ import GRDBSQLite
 import Synchronization
 
 /// A virtual file system of SQLite that forwards every call to the default one. It records writes and syncs in order,
-/// or lets writes fail as on a full disk.
+/// or lets calls fail, as on a full or broken disk.
 final class RecordingVFS: Sendable {
     enum Record: Sendable {
         case write(file: String, offset: Int, bytes: [UInt8])
@@ -13,9 +13,18 @@ final class RecordingVFS: Sendable {
         case mark(Int)
     }
 
+    enum Operation: Sendable { case read, write, sync }
+
+    /// An operation that fails on the files whose path starts with `path`, and the code of SQLite that it returns.
+    struct Failure: Sendable {
+        var operation: Operation
+        var code: CInt
+        var path = ""
+    }
+
     private struct State {
         var records: [Record] = []
-        var isFull = false
+        var failure: Failure?
     }
 
     let name: String
@@ -28,10 +37,18 @@ final class RecordingVFS: Sendable {
 
     var records: [Record] { state.withLock { $0.records } }
     func mark(_ number: Int) { record(.mark(number)) }
-    /// Whether every write fails from now on, as on a full disk.
-    func setFull(_ isFull: Bool) { state.withLock { $0.isFull = isFull } }
+    /// What fails from now on; nil: nothing.
+    func setFailure(_ failure: Failure?) { state.withLock { $0.failure = failure } }
 
-    fileprivate var isFull: Bool { state.withLock { $0.isFull } }
+    fileprivate func failure(of operation: Operation, on path: String) -> CInt? {
+        state.withLock { state in
+            guard let failure = state.failure, failure.operation == operation, path.hasPrefix(failure.path) else {
+                return nil
+            }
+            return failure.code
+        }
+    }
+
     fileprivate func record(_ record: Record) { state.withLock { $0.records.append(record) } }
 
     // MARK: SQLite's interface
@@ -102,10 +119,14 @@ final class RecordingVFS: Sendable {
             head(file).pointee.name.release()
             return code
         }
-        table.xRead = { real($0).pointee.pMethods.pointee.xRead(real($0), $1, $2, $3) }
+        table.xRead = { file, bytes, count, offset in
+            let (recorder, name) = recorder(file)
+            if let code = recorder.failure(of: .read, on: name) { return code }
+            return real(file).pointee.pMethods.pointee.xRead(real(file), bytes, count, offset)
+        }
         table.xWrite = { file, bytes, count, offset in
             let (recorder, name) = recorder(file)
-            guard !recorder.isFull else { return SQLITE_FULL }
+            if let code = recorder.failure(of: .write, on: name) { return code }
             let code = real(file).pointee.pMethods.pointee.xWrite(real(file), bytes, count, offset)
             if code == SQLITE_OK {
                 let copy = [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(count)))
@@ -120,8 +141,9 @@ final class RecordingVFS: Sendable {
             return code
         }
         table.xSync = { file, flags in
-            let code = real(file).pointee.pMethods.pointee.xSync(real(file), flags)
             let (recorder, name) = recorder(file)
+            if let code = recorder.failure(of: .sync, on: name) { return code }
+            let code = real(file).pointee.pMethods.pointee.xSync(real(file), flags)
             if code == SQLITE_OK { recorder.record(.sync(file: name)) }
             return code
         }
