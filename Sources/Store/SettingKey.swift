@@ -8,6 +8,7 @@ package import Commands
 /// | `pause.<QoS or *>.<destination or *>` | since when, RFC 3339 | `sluice pause` |
 /// | `network.<destination>` | level, maximum rate and since when, JSON | `sluice network set` |
 /// | `webhook.<endpoint>` | how its receiver has answered, JSON: `WebhookEndpointSetting` | workers, `sluice webhook` |
+/// | `type.<name>` | how producers read the payloads of a type, JSON: `PayloadRule` | workers of one's own |
 /// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
 /// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
 /// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
@@ -25,6 +26,8 @@ package enum SettingKey {
     }
 
     package static func network(_ destination: Destination) -> String { "\(networkPrefix)\(destination.text)" }
+
+    package static func type(_ name: String) -> String { "type.\(name)" }
 
     package static func worker(seat: Int) -> String { "\(workerPrefix)\(seat)" }
 

@@ -2,9 +2,9 @@
 ///
 /// A turn lasts one commit: milliseconds, unless the process that holds the lock is stopped or its disk
 /// hangs.
-enum WriteTimeout {
+package enum WriteTimeout {
     /// For a write that a person or a producer waits for.
-    static let foreground: Duration = .seconds(10)
+    package static let foreground: Duration = .seconds(10)
     /// For a write that can be done later, or in another shard.
     static let background: Duration = .seconds(1)
     /// For a batch of drafts that can go to other shards.

@@ -95,7 +95,8 @@ actor Coordinator: LoopCallbackOwner {
         migrator = StoreMigrator(environment, dispatch: dispatch)
         let configuration = environment.configuration
         maintainer = StoreMaintainer(
-            store: environment.store.store, in: environment.runDirectory, retention: configuration.retention,
+            store: environment.store.store, files: environment.files, in: environment.runDirectory,
+            retention: configuration.retention,
             abandoned: configuration.abandoned, cleanup: configuration.cleanup, logger: environment.logger)
     }
 

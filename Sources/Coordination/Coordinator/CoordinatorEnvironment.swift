@@ -7,6 +7,8 @@ internal import ZeroMQ
 struct CoordinatorEnvironment {
     let callbacks: LoopCallbacks
     let store: StoreAccess
+    /// Of the store; nil where it has none.
+    let files: (any StoreMaintenance)?
     let configuration: CoordinatorConfiguration
     let runDirectory: RunDirectory
     /// Of this coordinator.
@@ -20,11 +22,13 @@ struct CoordinatorEnvironment {
     var loop: PollLoop { callbacks.loop }
 
     init(
-        loop: PollLoop, store: any CommandStore, configuration: CoordinatorConfiguration, runDirectory: RunDirectory,
+        loop: PollLoop, store: any CommandStore, files: (any StoreMaintenance)?,
+        configuration: CoordinatorConfiguration, runDirectory: RunDirectory,
         epoch: Int64, logger: Logger, lock: FileLock? = nil, loss: PresenceLoss = PresenceLoss()
     ) {
         callbacks = LoopCallbacks(loop: loop)
         self.store = StoreAccess(store, callbacks: callbacks, logger: logger)
+        self.files = files
         self.configuration = configuration
         self.runDirectory = runDirectory
         self.epoch = epoch

@@ -9,19 +9,23 @@ internal import ZeroMQ
 package final class CoordinatorService: Service {
     private let directory: DataDirectory
     private let store: any CommandStore
+    private let files: (any StoreMaintenance)?
     private let configuration: CoordinatorConfiguration
     private let logger: Logger
     private let whenReady: @Sendable () -> Void
 
     /// - Parameters:
     ///   - store: with a connection of its own to every shard.
+    ///   - files: of the store; nil where it has none.
     ///   - whenReady: called once, when the sockets are bound.
     package init(
-        directory: DataDirectory, store: any CommandStore, configuration: CoordinatorConfiguration = .init(),
+        directory: DataDirectory, store: any CommandStore, files: (any StoreMaintenance)?,
+        configuration: CoordinatorConfiguration = .init(),
         logger: Logger, whenReady: @escaping @Sendable () -> Void = {}
     ) {
         self.directory = directory
         self.store = store
+        self.files = files
         self.configuration = configuration
         self.logger = logger
         self.whenReady = whenReady
@@ -41,12 +45,12 @@ package final class CoordinatorService: Service {
         let loss = PresenceLoss()
         let loop = try PollLoop(name: "coordinator")
         defer { loop.stop() }
-        let coordinator = try await loop.run { [store, directory, configuration, logger] in
+        let coordinator = try await loop.run { [store, files, directory, configuration, logger] in
             Result {
                 try Coordinator(
                     CoordinatorEnvironment(
-                        loop: loop, store: store, configuration: configuration, runDirectory: directory.run,
-                        epoch: epoch, logger: logger, lock: lock, loss: loss),
+                        loop: loop, store: store, files: files, configuration: configuration,
+                        runDirectory: directory.run, epoch: epoch, logger: logger, lock: lock, loss: loss),
                     newest: recovered.newest)
             }
         }.get()

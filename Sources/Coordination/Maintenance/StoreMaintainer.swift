@@ -41,7 +41,8 @@ final class StoreMaintainer: Sendable {
     /// Locks that one round of pruning removes.
     private static let maxLocks = 1000
 
-    private let store: any CommandStore
+    private let store: any PruningStore
+    private let files: (any StoreMaintenance)?
     private let runDirectory: RunDirectory?
     private let retention: Duration
     private let abandoned: @Sendable ([UInt8]) -> Void
@@ -51,17 +52,20 @@ final class StoreMaintainer: Sendable {
     private let thread = BlockingThread(named: "store-upkeep")
 
     /// - Parameters:
+    ///   - files: of the store; nil where it has none.
     ///   - runDirectory: has the locks of programs; nil for a store without a directory.
     ///   - retention: how long commands that have ended are kept.
     ///   - abandoned: called with the payload of each pruned command that did not succeed.
     ///   - cleanup: makes the command that removes the remains of one that has ended.
     init(
-        store: any CommandStore, in runDirectory: RunDirectory? = nil, retention: Duration,
+        store: any PruningStore, files: (any StoreMaintenance)?, in runDirectory: RunDirectory? = nil,
+        retention: Duration,
         abandoned: @escaping @Sendable ([UInt8]) -> Void,
         cleanup: @escaping @Sendable (Leftover) -> CommandDraft? = { _ in nil }, logger: Logger
     ) {
         self.cleanup = cleanup
         self.store = store
+        self.files = files
         self.runDirectory = runDirectory
         self.retention = retention
         self.abandoned = abandoned
@@ -78,11 +82,7 @@ final class StoreMaintainer: Sendable {
         }
         guard let number else { return }
         thread.perform { [self] in
-            for shard in 0..<store.shardCount {
-                let size = store.walSize(shard: shard)
-                let isItsTurn = number % Self.turns == shard % Self.turns
-                if size > Self.walLimit || size > 0 && isItsTurn { checkpoint(shard) }
-            }
+            if let files { checkpoint(files, round: number) }
             let isPruning = state.withLock { $0.hasMore } || number % Self.pruneEvery == 0
             if isPruning || number % Self.cleanUpEvery == 1 { cleanUp(now: .now) }
             if isPruning {
@@ -99,12 +99,17 @@ final class StoreMaintainer: Sendable {
         thread.close()
     }
 
-    private func checkpoint(_ shard: Int) {
-        do throws(StoreError) {
-            _ = try store.checkpoint(shard: shard)
-            state.withLock { _ = $0.locked.remove(shard) }
-        } catch {
-            report(error, "A checkpoint failed", shard: shard)
+    private func checkpoint(_ files: any StoreMaintenance, round: Int) {
+        for shard in 0..<files.shardCount {
+            let size = files.walSize(shard: shard)
+            let isItsTurn = round % Self.turns == shard % Self.turns
+            guard size > Self.walLimit || size > 0 && isItsTurn else { continue }
+            do throws(StoreError) {
+                _ = try files.checkpoint(shard: shard)
+                state.withLock { _ = $0.locked.remove(shard) }
+            } catch {
+                report(error, "A checkpoint failed", shard: shard)
+            }
         }
     }
 

@@ -20,14 +20,14 @@ final class StoreMigrator {
     init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner) {
         self.environment = environment
         self.dispatch = dispatch
-        remaining = Array(0..<environment.store.shardCount)
+        remaining = Array(0..<(environment.files?.shardCount ?? 0))
     }
 
     func close() { thread.close() }
 
     /// Migrates what can be migrated now; call it in each sweep.
     func run() {
-        guard !isRunning, !remaining.isEmpty else { return }
+        guard !isRunning, !remaining.isEmpty, let files = environment.files else { return }
         isRunning = true
         let epochs = Set(
             dispatch.dispatcher.seats.values
@@ -38,10 +38,10 @@ final class StoreMigrator {
             remaining = left
             log.end()
         }
-        thread.perform { [store = environment.store.store, remaining, call = log.call] in
+        thread.perform { [remaining, call = log.call] in
             var left: [Int] = []
             for shard in remaining {
-                let (line, isDone) = Self.migrate(shard, in: store, epochs: epochs)
+                let (line, isDone) = Self.migrate(shard, in: files, epochs: epochs)
                 if !isDone { left.append(shard) }
                 if let line { call(line) }
             }
@@ -57,10 +57,10 @@ final class StoreMigrator {
 
     /// On the thread.
     private static func migrate(
-        _ shard: Int, in store: any CommandStore, epochs: Set<Int64>
+        _ shard: Int, in files: any StoreMaintenance, epochs: Set<Int64>
     ) -> (LogLine?, isDone: Bool) {
         do throws(StoreError) {
-            switch try store.migrate(shard: shard, epochs: epochs) {
+            switch try files.migrate(shard: shard, epochs: epochs) {
             case .notNeeded: return (nil, true)
             case .migrated(let version):
                 let text = "A shard was migrated from version \(version) to \(StoreVersion.newest)."

@@ -102,7 +102,7 @@ package struct HealthCheck {
 
     // MARK: The store
 
-    private func integrity(of shard: Int, _ store: any CommandStore) -> Finding {
+    private func integrity(of shard: Int, _ store: any StoreMaintenance) -> Finding {
         let check = "shard \(shard < 10 ? "0" : "")\(shard)"
         do throws(StoreError) {
             let problems = try store.integrityCheck(shard: shard)
@@ -125,7 +125,7 @@ package struct HealthCheck {
         ]
     }
 
-    private func logs(_ store: any CommandStore) -> [Finding] {
+    private func logs(_ store: any StoreMaintenance) -> [Finding] {
         (0..<store.shardCount).compactMap { shard in
             let size = store.walSize(shard: shard)
             guard size > Self.largeWAL else { return nil }

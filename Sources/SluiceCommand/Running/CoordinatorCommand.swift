@@ -44,7 +44,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
             }
         }
         let service = CoordinatorService(
-            directory: directory, store: store, configuration: configuration, logger: logger,
+            directory: directory, store: store, files: store, configuration: configuration, logger: logger,
             whenReady: { Notify.ready() })
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
         try await Services.run(service, logger: logger)

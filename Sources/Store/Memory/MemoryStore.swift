@@ -173,16 +173,4 @@ package final class MemoryStore: CommandStore {
             return due.count
         }
     }
-
-    package func migrate(shard: Int, epochs: Set<Int64>) -> ShardMigration { .notNeeded }
-
-    package func checkpoint(shard: Int) -> Int64 { 0 }
-    package func walSize(shard: Int) -> Int64 { 0 }
-
-    /// - Throws: `.invalid`: a store in memory has no files to copy.
-    package func backup(to directory: String, progress: (BackupProgress) -> Void) throws(StoreError) -> [StoreError] {
-        throw StoreError(.invalid, "A store in memory has no files to copy to \(directory).")
-    }
-
-    package func integrityCheck(shard: Int) -> [String] { [] }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A process opens a shard when it first uses it. ``Connection``, ``Schema`` and
 /// ``Shard/checkpoint(timeout:)`` say how the files are written, and why.
-package final class SQLiteStore: CommandStore {
+package final class SQLiteStore: CommandStore, StoreMaintenance {
     package let directory: DataDirectory
     package let shardCount: Int
     let shards: [Shard]

@@ -30,7 +30,7 @@ import Testing
             lock = try directory.run.take(.checkpoint)
             let log = log
             maintainer = StoreMaintainer(
-                store: store, in: directory.run, retention: retention, abandoned: abandoned,
+                store: store, files: store, in: directory.run, retention: retention, abandoned: abandoned,
                 logger: Logger(label: "maintainer") { _ in RecordingHandler(recorder: log) })
         }
 

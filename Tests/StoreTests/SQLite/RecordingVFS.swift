@@ -37,7 +37,7 @@ final class RecordingVFS: Sendable {
 
     var records: [Record] { state.withLock { $0.records } }
     func mark(_ number: Int) { record(.mark(number)) }
-    /// What fails from now on; nil: nothing.
+    /// The operation that fails from now on; nil: none.
     func setFailure(_ failure: Failure?) { state.withLock { $0.failure = failure } }
 
     fileprivate func failure(of operation: Operation, on path: String) -> CInt? {

@@ -1,21 +1,20 @@
-package import Commands
-
 /// Which commands a list has; a field that is nil admits all.
-package struct CommandFilter: Sendable, Equatable {
-    package var status: CommandStatus?
-    package var qos: QualityOfService?
-    package var destination: Destination?
-    package var type: String?
+public struct CommandFilter: Sendable, Equatable {
+    public var status: CommandStatus?
+    public var qos: QualityOfService?
+    public var destination: Destination?
+    public var type: String?
     /// Submitted at this time or later.
-    package var from: Timestamp?
+    public var from: Timestamp?
     /// Submitted before this time.
-    package var before: Timestamp?
+    public var before: Timestamp?
     /// The reason contains this text; ASCII letters match in either case.
-    package var reason: String?
+    public var reason: String?
     /// A path, URL or name in the payload contains this text (``CommandSubject``).
-    package var subject: String?
+    public var subject: String?
 
-    package init(status: CommandStatus? = nil, qos: QualityOfService? = nil, destination: Destination? = nil) {
+    /// Makes a filter. Each field is nil, which admits all, unless it is given.
+    public init(status: CommandStatus? = nil, qos: QualityOfService? = nil, destination: Destination? = nil) {
         self.status = status
         self.qos = qos
         self.destination = destination
@@ -25,7 +24,7 @@ package struct CommandFilter: Sendable, Equatable {
     package var isSearch: Bool { reason != nil || subject != nil }
 
     /// The ids that ``from`` and ``before`` admit, both ends excluded. An id carries the time of its submit.
-    var idBounds: (lower: CommandID, upper: CommandID) {
+    package var idBounds: (lower: CommandID, upper: CommandID) {
         func first(of time: Timestamp) -> CommandID {
             CommandID(high: UInt64(clamping: min(time.milliseconds, 0xFFFF_FFFF_FFFF)) << 16, low: 0)
         }
@@ -35,7 +34,7 @@ package struct CommandFilter: Sendable, Equatable {
         )
     }
 
-    func admits(_ command: Command) -> Bool {
+    package func admits(_ command: Command) -> Bool {
         status.map { $0 == command.status } ?? true
             && qos.map { $0 == command.qos } ?? true
             && destination.map { $0 == command.destination } ?? true
@@ -46,14 +45,14 @@ package struct CommandFilter: Sendable, Equatable {
                 ?? true
     }
 
-    func admits(payload: [UInt8]) -> Bool {
+    package func admits(payload: [UInt8]) -> Bool {
         subject.map { CommandSubject(payload: payload)?.contains($0) ?? false } ?? true
     }
 }
 
 extension String {
     /// ASCII letters in lower case, as `lower()` of SQLite writes them.
-    var asciiLowercased: String {
+    package var asciiLowercased: String {
         String(decoding: utf8.map { (65...90).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -1,7 +1,5 @@
-package import Commands
-
 /// The direction of a list. Ids are ordered by the time of the submit.
-package enum CommandOrder: Sendable {
+public enum CommandOrder: Sendable {
     case oldestFirst, newestFirst
 
     /// Whether `left` comes before `right` in a list.
@@ -11,10 +9,12 @@ package enum CommandOrder: Sendable {
 }
 
 /// A part of a list.
-package struct CommandPage: Sendable {
-    package var commands: [Command] = []
+public struct CommandPage: Sendable {
+    public var commands: [Command] = []
     /// Every command up to this one has been looked at, and the next page comes after it; nil: all have been.
-    package var next: CommandID?
+    public var next: CommandID?
     /// Rows that were looked at.
-    package var scanned = 0
+    public var scanned = 0
+
+    package init() {}
 }

@@ -1,0 +1,55 @@
+package import Commands
+
+/// The calls of a worker, and of the coordinator when a worker has died.
+package protocol ExecutionStore: ShardedStore {
+    /// Records in a shard that a worker has a seat. Claims of a (seat, epoch) without a session are refused.
+    func open(_ session: Session, shard: Int) throws(StoreError)
+    /// Ends the session of a worker that has drained, in each shard where it has no claimed command. In a
+    /// locked shard the session stays until the coordinator reaps the seat.
+    func close(seat: Int, epoch: Int64) throws(StoreError)
+    /// The sessions of all workers that have not been reaped, by seat.
+    func sessions() throws(StoreError) -> [Session]
+    /// One group commit: all writes in one transaction, in order, durable when this returns.
+    ///
+    /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
+    /// others.
+    /// - Parameters:
+    ///   - writes: called once the shard can be written to, so that what comes during the wait goes along. An empty
+    ///     array tests whether the shard can be written to.
+    ///   - now: read after `writes`.
+    ///   - timeout: how long to wait for the write lock that another process holds.
+    /// - Returns: one outcome for each write, in order.
+    /// - Throws: `busy` after `timeout`; `writes` was not called then.
+    func apply(
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
+        timeout: Duration
+    ) throws(StoreError) -> [ExecutionOutcome]
+    /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
+    /// shard.
+    ///
+    /// A suspect that the worker was executing is charged with the death. Where there was no suspect, all
+    /// commands that it was executing become suspects. A call that was interrupted can be repeated and
+    /// decides alike: the shard in which the worker was executing a suspect comes after the shards with other
+    /// commands.
+    /// - Parameters:
+    ///   - charges: false where the death was intentional or came with a reboot; then no command is charged or
+    ///     suspected.
+    ///   - started: the executions that the worker had started; nil where they are not known, and all may
+    ///     have been started. See ``StartedExecutions``.
+    ///   - reason: why the commands are released, in a sentence.
+    ///   - released: called after the commit of each shard, with its transitions and the commands that may
+    ///     run again at once.
+    func reap(
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        released: ([StatusEvent], [ReadyCommand]) -> Void
+    ) throws(StoreError)
+}
+
+extension ExecutionStore {
+    /// One group commit of writes that are known before the wait.
+    package func apply(
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+    ) throws(StoreError) -> [ExecutionOutcome] {
+        try apply({ writes }, shard: shard, seat: seat, epoch: epoch, now: now, timeout: timeout)
+    }
+}

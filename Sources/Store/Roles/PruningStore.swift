@@ -1,0 +1,19 @@
+package import Commands
+
+/// Removes what commands have left behind.
+package protocol PruningStore: ShardedStore {
+    /// Replaces the records of ``Leftover``s that are due by commands that remove the remains, and takes the
+    /// checkpoints away, in one transaction.
+    /// - Parameters:
+    ///   - limit: records in one batch. Call again until a batch is empty.
+    ///   - cleanup: makes the command, in the transaction; nil where nothing is to be removed, and then the
+    ///     checkpoint stays.
+    /// - Returns: the number of records.
+    func cleanUp(shard: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
+        -> Int
+    /// Deletes commands that ended before `before` in one of `statuses`, with their payloads, results and
+    /// transitions. A command with a ``Leftover`` stays, and the leftover is due at once.
+    /// - Parameter limit: commands in one batch. Call again until a batch is empty.
+    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
+        -> PruneResult
+}

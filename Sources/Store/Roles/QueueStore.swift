@@ -1,0 +1,53 @@
+package import Commands
+
+/// The coordinator's queue: what may run, and when.
+package protocol QueueStore: ShardedStore {
+    /// Ready commands (`new` or `error`, and due) of one destination and quality of service, in the order of
+    /// their turns.
+    /// - Parameter afterTurn: exclusive; 0 starts at the oldest.
+    func ready(
+        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+    ) throws(StoreError) -> [ReadyCommand]
+    /// The pairs of destination and quality of service that have ready commands. Costs one index seek for
+    /// each pair.
+    func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
+    /// The ready commands among `ids`, which are all of one shard. The coordinator looks up hints with it.
+    func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
+    /// Takes the commands that became ready out of their turn (a retry, a change of quality, a release) from the list that
+    /// the store keeps of them. A reader of ``ready(shard:destination:qos:afterTurn:limit:)`` may have passed them by.
+    /// Those that are claimed, ended or deleted by now are left out.
+    /// - Parameter limit: of the list. Call again until it is empty.
+    func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand]
+    /// Makes commands ready whose `notBefore` has come.
+    /// - Returns: these commands, and the next `notBefore`.
+    func promoteDue(
+        shard: Int, now: Timestamp, limit: Int
+    ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
+    /// Shifts the ends of backoffs after the wall clock has jumped, so that they last as long as intended.
+    /// The `notBefore` that a producer chose is a time of day, and is not shifted.
+    /// - Parameter writtenBefore: rows updated at this time or later already use the new time and are not
+    ///   shifted; nil shifts all.
+    func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError)
+    /// Cancels commands whose deadline has passed. A waiting command is cancelled at once; a running one gets
+    /// a cancellation request.
+    /// - Returns: the transitions made, the claimed commands whose workers must be told, and the next
+    ///   deadline.
+    func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry
+    /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
+    func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]
+    /// Claimed commands that have a cancellation request.
+    func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand]
+
+    /// The number of commands of one type and destination that an execution has left waiting: `new` or
+    /// `error`, claimed before, and not due.
+    func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int
+    /// Makes the commands due that ``countHeldBack(shard:type:destination:)`` counts, so that
+    /// ``promoteDue(shard:now:limit:)`` finds them. The `notBefore` that a producer chose stays.
+    /// - Parameters:
+    ///   - after: the end of the call before; nil starts.
+    ///   - limit: held-back commands, of whichever type and destination, that one transaction looks at.
+    /// - Returns: how many became due, and where to go on; nil at the end.
+    func endWaits(
+        shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
+    ) throws(StoreError) -> (count: Int, next: HeldBackPosition?)
+}

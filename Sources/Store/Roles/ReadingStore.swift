@@ -1,0 +1,32 @@
+package import Commands
+package import Host
+
+/// The calls that only read.
+package protocol ReadingStore: ShardedStore {
+    /// Nil where there is no such command.
+    func command(_ id: CommandID) throws(StoreError) -> Command?
+    func payload(_ id: CommandID) throws(StoreError) -> [UInt8]?
+    /// The JSON that a successful execution returned; nil where there is none.
+    func result(_ id: CommandID) throws(StoreError) -> [UInt8]?
+    /// The transitions of one command, oldest first.
+    func timeline(_ id: CommandID) throws(StoreError) -> [Transition]
+    /// Commands in the order of their ids, or in the reverse order. Each shard is read in slices of at most 1,000
+    /// rows, each in a transaction that is closed before the next.
+    /// - Parameters:
+    ///   - after: excluded; nil starts at the first.
+    ///   - limit: at most 1,000.
+    ///   - until: when to stop looking, and to return what was found; nil: at the limit or at the end.
+    func page(
+        _ filter: CommandFilter, order: CommandOrder, after: CommandID?, limit: Int, until: MonotonicTime?
+    ) throws(StoreError) -> CommandPage
+    /// The commands whose ids begin or end with some digits; where there are none, those whose ids contain them.
+    /// The newest first, at most `limit`.
+    func find(_ part: CommandIDPart, limit: Int) throws(StoreError) -> [Command]
+    /// The number of commands by status and quality of service. Every write updates stored counts, so that
+    /// this read is cheap.
+    func counts() throws(StoreError) -> CommandCounts
+    /// Transitions of a shard after `seq`, as events, oldest first.
+    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
+    /// The oldest and newest `seq` of the shard; nil where it has no transitions.
+    func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
+}

@@ -1,0 +1,30 @@
+/// Settings, which shard 0 keeps; see ``SettingKey``.
+package protocol SettingStore: ShardedStore {
+    /// Writes settings. A nil value removes the key.
+    /// - Parameter timeout: how long to wait for the write lock that another process holds.
+    /// - Throws: `busy` after `timeout`.
+    func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError)
+    /// Replaces the value of one setting in a transaction, so that no write of another process is lost
+    /// between the read and the write.
+    /// - Parameters:
+    ///   - timeout: how long to wait for the write lock that another process holds.
+    ///   - change: gets the value, nil where there is none, and returns the new one, nil to remove the key.
+    /// - Throws: `busy` after `timeout`.
+    func update(_ key: String, timeout: Duration, _ change: (String?) -> String?) throws(StoreError)
+    /// The value of one setting; nil where there is none.
+    func setting(_ key: String) throws(StoreError) -> String?
+    /// Settings whose key starts with `prefix`.
+    func settings(prefix: String) throws(StoreError) -> [String: String]
+}
+
+extension SettingStore {
+    /// Writes one setting. Waits for other writes as long as a submit does.
+    package func set(_ key: String, to value: String?) throws(StoreError) {
+        try set([(key, value)], timeout: WriteTimeout.foreground)
+    }
+
+    /// Replaces the value of one setting. Waits for other writes as long as a submit does.
+    package func update(_ key: String, _ change: (String?) -> String?) throws(StoreError) {
+        try update(key, timeout: WriteTimeout.foreground, change)
+    }
+}

@@ -1,0 +1,5 @@
+/// A store in shards. Writes to one shard take turns; reads, and calls on different shards, do not wait for each other.
+package protocol ShardedStore: Sendable {
+    /// The number of shards: a power of two from 1 to 256, fixed when the store was created.
+    var shardCount: Int { get }
+}

@@ -1,0 +1,21 @@
+/// The upkeep of the files of a store. A store without files of its own has none.
+package protocol StoreMaintenance: ShardedStore {
+    /// Brings a shard to this program's version, in one transaction.
+    /// - Parameter epochs: of the workers whose programs know that version. The session of any other worker
+    ///   prevents the migration.
+    func migrate(shard: Int, epochs: Set<Int64>) throws(StoreError) -> ShardMigration
+    /// Copies WAL frames into the database under the write lock, so that no process starts the WAL over
+    /// meanwhile.
+    /// - Returns: bytes of WAL that remain to be copied.
+    func checkpoint(shard: Int) throws(StoreError) -> Int64
+    /// Bytes of the WAL of a shard.
+    func walSize(shard: Int) -> Int64
+    /// Makes a copy of every shard in `directory` while other processes write, and checks each copy with
+    /// `integrity_check`. Each copy is of one moment, and is marked as a backup.
+    /// - Returns: the errors of the shards that cannot be copied; the copies of the others are complete.
+    /// - Throws: where no shard can be copied, or the copies cannot be written.
+    func backup(to directory: String, progress: (BackupProgress) -> Void) throws(StoreError) -> [StoreError]
+    /// Runs `PRAGMA integrity_check` on one shard.
+    /// - Returns: the problems that SQLite reports; empty where there are none.
+    func integrityCheck(shard: Int) throws(StoreError) -> [String]
+}
