@@ -1,5 +1,14 @@
 public import Commands
-internal import Store
+package import Store
+
+extension OperationRegistry {
+    /// With the rule that a worker has stored for a type, where there is no operation for it. A rule that cannot be read
+    /// is left out: the command is then not idempotent, and the submit reports the shard.
+    package func withRule(for type: String, from store: any CommandStore) -> OperationRegistry {
+        guard self[type] == nil, let setting = try? store.setting(SettingKey.type(type)) else { return self }
+        return adding(PayloadRule(setting: setting), for: type)
+    }
+}
 
 extension SluiceClient {
     /// Makes a command durable, and sends the coordinator a hint. When this returns, the command is on disk.
@@ -86,8 +95,9 @@ extension SluiceClient {
 
     /// Checks a payload against its operation and makes a draft, without submitting it.
     ///
-    /// It blocks where the operation reads the attributes of a file, as `upload` does. The payload of a type
-    /// without a known operation is not checked.
+    /// It blocks where the operation reads the attributes of a file, as `upload` does, and where the rule of the type is
+    /// read from the store. The payload of a type without a known operation is checked by that rule; without a rule it is
+    /// not checked.
     /// - Parameters:
     ///   - type: the type of the command: `upload`, `noop`, or a type of your own.
     ///   - payload: JSON for the operation, at most 1 MiB. A relative path in an `upload` starts at the
@@ -100,7 +110,8 @@ extension SluiceClient {
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) throws(SluiceError) -> CommandDraft {
         do throws(PayloadError) {
-            return try CommandDraft(type: type, payload: payload, options: options, registry: registry)
+            return try CommandDraft(
+                type: type, payload: payload, options: options, registry: registry.withRule(for: type, from: store))
         } catch {
             throw SluiceError(error)
         }

@@ -188,7 +188,7 @@ public final class SluiceClient: Sendable {
         return try result.get()
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws -> Value {
         try await aside { [store] () throws(SluiceError) in
@@ -206,78 +206,6 @@ public final class SluiceClient: Sendable {
             }
         }
         return try result.get()
-    }
-
-    // MARK: Changing
-
-    /// Cancels a command: at once, or by a cancellation request where a worker has claimed it.
-    ///
-    /// A claimed command that succeeds before the request reaches its worker stays a success. A second
-    /// request for it changes nothing.
-    /// - Parameters:
-    ///   - id: the command.
-    ///   - reason: a sentence for the timeline. The default is “cancelled by a person”.
-    /// - Returns: true where the command is cancelled; false where the request is recorded.
-    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is `success`, `cancelled`
-    ///   or `tooManyTimes`.
-    @discardableResult
-    public func cancel(_ id: CommandID, reason: String = "cancelled by a person") async throws -> Bool {
-        let outcome = try await read { store throws(StoreError) in
-            guard try store.command(id) != nil else { return nil as CancelOutcome? }
-            return try store.cancel(id, reason: reason, now: .now)
-        }
-        switch outcome {
-        case nil: throw SluiceError.unknown(id)
-        case .cancelled:
-            batcher.send(.changed, [id])
-            return true
-        case .requested:
-            batcher.send(.cancelRequested, [id])
-            return false
-        case .ended(let status):
-            throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)
-        }
-    }
-
-    /// Makes a command `new` that waits for its backoff, was cancelled, or was given up.
-    ///
-    /// Retries and crashes are counted from 0 again, and a deadline that has passed is removed. The offset
-    /// and the checkpoint stay, so an operation may resume. The command takes back a unique key whose period
-    /// has not lapsed.
-    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where its status is not `error`, `cancelled`
-    ///   or `tooManyTimes`; `conflict` where another command holds its unique key now.
-    public func retry(_ id: CommandID) async throws {
-        try await change(id, "be retried") { store throws(StoreError) in try store.retry(id, now: .now) }
-    }
-
-    /// Settles a command that is in doubt.
-    /// - Parameters:
-    ///   - id: the command.
-    ///   - status: `success` where it was delivered, `new` to run it again, or `cancelled`.
-    /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is not in doubt, or for
-    ///   another status.
-    public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
-        let spool = Spool(directory: directory.spool)
-        try await change(id, "be resolved as \(status)") { store throws(StoreError) in
-            let event = try store.resolve(id, as: status, now: .now)
-            // A delivered file is not sent again, so its spooled copy can go.
-            if event != nil, status == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
-            return event
-        }
-    }
-
-    private func change(
-        _ id: CommandID, _ change: String,
-        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> StatusEvent?
-    ) async throws {
-        let (event, status) = try await read { store throws(StoreError) in
-            (try body(store), try store.command(id)?.status)
-        }
-        guard let status else { throw SluiceError.unknown(id) }
-        guard event != nil else {
-            throw SluiceError(.notAllowed, "command \(id) is \(status) and cannot \(change)", id: id)
-        }
-        batcher.send(.changed, [id])
     }
 
     // MARK: The end

@@ -1,13 +1,19 @@
 internal import CLinux
+internal import Host
 public import Logging
-internal import ServiceLifecycle
+public import ServiceLifecycle
 internal import Store
 internal import UnixSignals
 
 /// A worker with operations of your own. It joins the workers of a data directory, and is offered the
 /// commands of its types. When it dies, its commands are offered to the next worker of these types.
-public struct SluiceWorker: Sendable {
+///
+/// It is a `Service` of swift-service-lifecycle: put it into your `ServiceGroup`, which handles the signals. A program
+/// that only works can call ``runUntilSignal()``.
+public struct SluiceWorker: Service {
     private let service: WorkerService
+    private let store: SQLiteStore
+    private let registry: OperationRegistry
     private let logger: Logger
 
     /// Opens the data directory, which a coordinator or a submit must have made before.
@@ -45,6 +51,8 @@ public struct SluiceWorker: Sendable {
             let directory = DataDirectory(path: path)
             let store = try SQLiteStore(directory: directory, create: false)
             let registry = OperationRegistry(operations)
+            self.store = store
+            self.registry = registry
             service = WorkerService(
                 directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
                 onPhase: {
@@ -58,16 +66,37 @@ public struct SluiceWorker: Sendable {
         self.logger = logger
     }
 
-    /// Executes commands until SIGTERM or SIGINT, or until its task is cancelled. Then it drains and returns.
+    /// Executes commands until the graceful shutdown of its service group, or until its task is cancelled. Then it
+    /// drains and returns.
     ///
     /// A drain releases commands of low quality of service at once, and lets the others run on for the grace.
-    /// The worker handles both signals for the whole process.
     /// - Throws: an error whose description is a sentence, where none of the 256 seats is free, or where the
     ///   store or the sockets cannot be used. It is not a ``SluiceError``.
     public func run() async throws {
+        await storeRules()
+        try await service.run()
+    }
+
+    /// As ``run()``, until SIGTERM or SIGINT, which it handles for the whole process.
+    public func runUntilSignal() async throws {
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: service)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                services: [.init(service: self)], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await group.run()
+    }
+
+    /// Tells producers how to read the payloads of its types.
+    private func storeRules() async {
+        let settings = registry.operationRules.map { (key: SettingKey.type($0), value: $1.setting) }
+        let store = store
+        do {
+            try await onThread("rules") { () throws(StoreError) in
+                let stored = try store.settings(prefix: SettingKey.type(""))
+                let changed = settings.filter { stored[$0.key] != $0.value }
+                if !changed.isEmpty { try store.set(changed, timeout: WriteTimeout.foreground) }
+            }
+        } catch {
+            logger.warning("Producers do not learn how to read the payloads of this worker's types: \(error)")
+        }
     }
 }

@@ -3,7 +3,7 @@ public struct SubmitOptions: Sendable, Equatable {
     /// How urgent the command is. The default is `default`.
     public var qos: QualityOfService = .default
     /// Whether the command may be executed again after an ambiguous end. Nil, the default: as its operation
-    /// says, and false for a type without a known operation.
+    /// says, or as the rule of its type says (``PayloadRule``), and false for a type without either.
     public var idempotent: Bool?
     /// The maximum number of charged failures that are retried, 0…``maxRetryLimit``. The next one gives the
     /// command up. Nil, the default: as its operation says, which is 5 (``Command/defaultRetryLimit``) for
@@ -41,8 +41,9 @@ extension CommandDraft {
     ///   - text: the payload as its producer wrote it, which is stored byte for byte unless the operation
     ///     replaces the payload, because `payload` rounds numbers beyond 64 bits. Nil: the compact text of
     ///     `payload`.
-    ///   - registry: the operations that check payloads. For a type without an operation, the options set the
-    ///     destination, and the command is not idempotent unless they say so.
+    ///   - registry: the operations that check payloads. For a type without an operation, the rule that
+    ///     its worker has stored holds; without one the options set the destination, and the command is not
+    ///     idempotent unless they say so.
     /// - Throws: ``PayloadError`` that names the key or the file.
     package init(
         type: String, payload: JSONValue, text: [UInt8]? = nil, options: SubmitOptions, registry: OperationRegistry
@@ -54,7 +55,7 @@ extension CommandDraft {
             throw PayloadError(.data, "retryLimit is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
         let facts =
-            try registry[type]?.inspect(payload)
+            try registry.attributes(of: payload, type: type)
             ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
         let bytes = facts.payload?.bytes ?? text ?? payload.bytes
         guard bytes.count <= Command.payloadLimit else {

@@ -14,6 +14,9 @@ import Sluice
 /// 0}`.
 struct ChecksumOperation: CommandOperation {
     let type = "checksum"
+    /// The worker stores this for producers that do not have the operation, such as `sluice submit`: a second
+    /// execution does no harm.
+    let rule = PayloadRule(isIdempotent: true)
 
     /// Called at submit by programs that know this operation. Others submit without it, so ``execute(_:)``
     /// reads the payload again.
@@ -21,8 +24,7 @@ struct ChecksumOperation: CommandOperation {
         guard let members = payload.members, members.count == 1, payload["file"]?.string != nil else {
             throw PayloadError(.data, "the payload of a checksum is {\"file\": PATH} and nothing else")
         }
-        // It has no destination, and a second execution does no harm.
-        return PayloadAttributes(destination: .none, idempotent: true)
+        return try rule.attributes(of: payload)
     }
 
     func execute(_ execution: CommandExecution) async throws -> [UInt8]? {
@@ -60,7 +62,7 @@ struct ChecksumOperation: CommandOperation {
 
 do {
     let path = CommandLine.arguments.dropFirst().first ?? "./sluice-data"
-    try await SluiceWorker(data: path, operations: [ChecksumOperation()], concurrency: 4).run()
+    try await SluiceWorker(data: path, operations: [ChecksumOperation()], concurrency: 4).runUntilSignal()
 } catch {
     let line = "example-worker: \(error)\n"
     _ = write(STDERR_FILENO, line, line.utf8.count)

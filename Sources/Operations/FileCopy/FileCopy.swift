@@ -74,13 +74,13 @@ struct FileCopy: Sendable {
     ) async throws {
         let size = source.identity.size
         var (offset, synced) = (part.length, part.synced)
-        var steps = PacedSteps()
+        var steps = PacedSteps(execution)
         execution.progress(offset: offset, total: size)
         if size > Self.smallCopy { try await execution.save(resumePoint(synced), of: source.identity) }
         while offset < size {
             try Task.checkCancellation()
             let rest = offset..<size
-            let count = try await steps.allowance(Int(min(Int64(Self.step), size - offset)), of: execution)
+            let count = try await steps.next(Int(min(Int64(Self.step), size - offset)))
             let (end, copied) = try await queue.run { _ in
                 do throws(SystemError) {
                     return try source.copy(rest, maxBytes: count, to: part.descriptor)
@@ -92,7 +92,6 @@ struct FileCopy: Sendable {
                 throw SourceFile.changed(upload.file, "while it was copied: it ends after \(offset) bytes now")
             }
             offset = end
-            steps.take(copied, of: execution)
             execution.transferred(copied)
             execution.progress(offset: offset, total: size)
             if offset - synced >= Self.syncStep, offset < size {

@@ -67,14 +67,12 @@ struct FileTransport: Sendable {
     ) async throws {
         let feed = FileBodyFeed(reading, loop: loop)
         try await feed.start(head)
-        var (offset, steps) = (range.lowerBound, PacedSteps())
+        var (offset, steps) = (range.lowerBound, PacedSteps(execution))
         do {
             while offset < range.upperBound, !feed.isReaderDone {
                 try Task.checkCancellation()
-                let count = try await steps.allowance(
-                    Int(min(Int64(Self.step), range.upperBound - offset)), of: execution)
+                let count = try await steps.next(Int(min(Int64(Self.step), range.upperBound - offset)))
                 let bytes = try await Self.read(source, offset..<offset + Int64(count))
-                steps.take(count, of: execution)
                 execution.received(count)
                 record.bodyBytes += count
                 offset += Int64(count)

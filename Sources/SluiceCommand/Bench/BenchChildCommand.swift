@@ -40,7 +40,8 @@ struct BenchChildCommand: AsyncParsableCommand {
         case .subscriber: try await subscribe()
         case .single: try await submitOneByOne()
         case .stamper:
-            try await SluiceWorker(data: data.path, operations: [StampOperation()], logger: log.logger("stamper")).run()
+            try await SluiceWorker(data: data.path, operations: [StampOperation()], logger: log.logger("stamper"))
+                .runUntilSignal()
         case .sink: try BenchSink(port: port).run()
         }
     }

@@ -13,9 +13,9 @@ struct ListCommand: ParsableCommand {
         discussion: """
             On a terminal it prints the end of each id, the age, the file or URL, the status and the reason, in its width; \
             otherwise, whole ids and more columns.
-            Every filter but --file and --error is answered from an index. These two search the commands themselves, from \
-            the newest on, and print what they find. With a limit, a list stops after 5 s, and says how far it has looked \
-            and how to go on; with --limit 0 it looks at every command.
+            --status is answered from an index; the other filters look at the commands one by one, and --file and --error \
+            do so from the newest on. With a limit, a list stops after 5 s, and says how far it has looked and how to go \
+            on; with --limit 0 it looks at every command.
 
             EXAMPLES
               sluice list --status error

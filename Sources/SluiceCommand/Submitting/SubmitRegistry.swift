@@ -1,5 +1,6 @@
 internal import Commands
 internal import Operations
+internal import Sluice
 internal import Store
 internal import Work
 
@@ -10,7 +11,10 @@ enum SubmitRegistry {
     static func registry(for type: String, _ data: DataOptions) async throws -> OperationRegistry {
         var configuration = OperationsConfiguration()
         if type == CommandType.exec { configuration.exec = try await programs(data) }
-        return BuiltInOperations.registry(configuration, submission: .init(umask: SluiceTool.inheritedUmask))
+        let registry = BuiltInOperations.registry(configuration, submission: .init(umask: SluiceTool.inheritedUmask))
+        // Without a store the type is unknown, which the submit reports.
+        guard registry[type] == nil, let (_, store) = try? data.store() else { return registry }
+        return registry.withRule(for: type, from: store)
     }
 
     private static func programs(_ data: DataOptions) async throws -> ExecConfiguration {

@@ -13,8 +13,12 @@ public protocol CommandOperation: Sendable {
     /// commit of the claim sets `sent` too.
     var preparesBeforeSending: Bool { get }
 
+    /// How producers that do not have this operation read its payloads. Default: ``PayloadRule/init(isIdempotent:destination:retryLimit:)``
+    /// without arguments: not idempotent, without a destination.
+    var rule: PayloadRule { get }
+
     /// Checks a payload when a command is submitted, and returns the facts that the command needs. Must be
-    /// quick and must not touch the network.
+    /// quick and must not touch the network. Default: what ``rule`` says of it.
     /// - Throws: ``PayloadError`` naming what is wrong.
     func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes
 
@@ -32,5 +36,9 @@ public protocol CommandOperation: Sendable {
 
 extension CommandOperation {
     public var preparesBeforeSending: Bool { false }
+    public var rule: PayloadRule { PayloadRule() }
+    public func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        try rule.attributes(of: payload)
+    }
     public func prepare(_ execution: CommandExecution) async throws {}
 }

@@ -1,8 +1,10 @@
-internal import Commands
+package import Commands
 
 /// Finds the operation for a command type.
 public struct OperationRegistry: Sendable {
     private var operations: [String: any CommandOperation] = [:]
+    /// Of types without an operation here.
+    private var rules: [String: PayloadRule] = [:]
 
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`.
     public init(_ operations: [any CommandOperation]) {
@@ -14,6 +16,23 @@ public struct OperationRegistry: Sendable {
     }
 
     public subscript(_ type: String) -> (any CommandOperation)? { operations[type] }
+
+    /// The facts of a payload: by its operation, else by the rule of its type; nil without either.
+    /// - Throws: ``PayloadError``, as ``CommandOperation/inspect(_:)``.
+    package func attributes(of payload: JSONValue, type: String) throws(PayloadError) -> PayloadAttributes? {
+        if let operation = operations[type] { return try operation.inspect(payload) }
+        return try rules[type]?.attributes(of: payload)
+    }
+
+    /// With the rule that a worker has stored for a type, where there is no operation for it here.
+    package func adding(_ rule: PayloadRule?, for type: String) -> OperationRegistry {
+        var registry = self
+        registry.rules[type] = rule
+        return registry
+    }
+
+    /// The rules of the operations, by type.
+    package var operationRules: [String: PayloadRule] { operations.mapValues(\.rule) }
 
     /// The operations for these types, and no others.
     package func limited(to types: Set<String>) -> OperationRegistry {

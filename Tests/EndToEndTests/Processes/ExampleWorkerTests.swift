@@ -23,7 +23,7 @@ extension EndToEndTests {
                 let file = try installation.directory.file("file", Array("a".utf8))
                 func submit(_ path: String) async throws -> CommandID? {
                     try await installation.sluice(
-                        "submit", "checksum", "--payload", #"{"file":"\#(path)"}"#, "--idempotent", "yes"
+                        "submit", "checksum", "--payload", #"{"file":"\#(path)"}"#
                     ).ids.first
                 }
                 let id = try await awaited("the type to be known") { try await submit(file) }

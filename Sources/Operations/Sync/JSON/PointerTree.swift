@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Several JSON Pointers as one tree of names, which a reader descends together with the JSON text. Pure.
 struct PointerTree: Sendable {
     /// The number of the root.

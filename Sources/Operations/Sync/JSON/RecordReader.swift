@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Reads one JSON value in memory: checks it by RFC 8259 and locates the values that pointers lead to. Pure.
 ///
 /// It refuses what `JSONValue(parsing:)` refuses, but for numbers beyond 64 bits: they are not converted, so

@@ -1,3 +1,5 @@
+internal import Commands
+
 extension SyncPayload {
     /// The values beside the lists that the pages of this sync are asked for.
     var envelopePointers: [JSONPointer] { [pages.cursor, pages.total, tokenPointer].compactMap(\.self) }

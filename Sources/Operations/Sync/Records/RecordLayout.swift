@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Which values of a record the sync reads: the key, the version and the flag of deletion. Pure.
 struct RecordLayout: Sendable {
     let key: [JSONPointer]

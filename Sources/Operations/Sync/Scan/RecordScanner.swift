@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Finds the records in the body of a page, which arrives in chunks, and the values around them. Pure.
 ///
 /// Memory: one chunk and one record. A record that is malformed is yielded with its problem as far as its

@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Which parts of a body a ``RecordScanner`` finds.
 struct ScanPlan: Sendable {
     enum Format: String, Sendable, CaseIterable {

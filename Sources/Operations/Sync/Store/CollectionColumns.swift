@@ -1,3 +1,4 @@
+internal import Commands
 internal import GRDB
 
 /// The virtual columns of `record`, each with an index. Their values are computed from `body`.

@@ -1,22 +1,20 @@
-internal import Commands
-
 /// The position of a value in a JSON text (RFC 6901): `/data/0/id`. The empty pointer is the whole text.
-struct JSONPointer: Sendable, Hashable {
+package struct JSONPointer: Sendable, Hashable {
     /// Bytes of the longest pointer.
-    static let maxBytes = 1024
+    package static let maxBytes = 1024
     /// Names and indices of the longest pointer.
-    static let maxTokens = 32
+    package static let maxTokens = 32
 
-    let text: String
+    package let text: String
     /// The names and indices, unescaped. Bytes, because names are compared by their bytes.
-    let tokens: [[UInt8]]
+    package let tokens: [[UInt8]]
 
     /// The pointer to the whole text.
-    static let root = JSONPointer(tokens: [], text: "")
+    package static let root = JSONPointer(tokens: [], text: "")
 
     /// - Throws: ``JSONPointerError`` for a text that does not start with a slash, has a `~` without `0` or
     ///   `1`, or is longer than ``maxBytes`` or ``maxTokens``.
-    init(_ text: String) throws(JSONPointerError) {
+    package init(_ text: String) throws(JSONPointerError) {
         func refuse(_ problem: String) -> JSONPointerError { JSONPointerError(pointer: text, problem: problem) }
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.maxBytes else { throw refuse("it has more than \(Self.maxBytes) bytes") }
@@ -39,13 +37,13 @@ struct JSONPointer: Sendable, Hashable {
         self.text = text
     }
 
-    var isRoot: Bool { tokens.isEmpty }
+    package var isRoot: Bool { tokens.isEmpty }
 
     /// Whether the value at `other` is this pointer's value or lies within it.
-    func contains(_ other: JSONPointer) -> Bool { other.tokens.starts(with: tokens) }
+    package func contains(_ other: JSONPointer) -> Bool { other.tokens.starts(with: tokens) }
 
     /// The value at the pointer; nil where there is none. `-` refers to nothing (section 4).
-    func value(in document: JSONValue) -> JSONValue? {
+    package func value(in document: JSONValue) -> JSONValue? {
         var value = document
         for token in tokens {
             let next: JSONValue?
@@ -63,7 +61,7 @@ struct JSONPointer: Sendable, Hashable {
     }
 
     /// The array index of a token: digits without a leading zero; nil for any other text.
-    static func index(_ token: [UInt8]) -> Int? {
+    package static func index(_ token: [UInt8]) -> Int? {
         guard let first = token.first, token.count <= 9, first != UInt8(ascii: "0") || token.count == 1 else {
             return nil
         }
@@ -92,12 +90,12 @@ struct JSONPointer: Sendable, Hashable {
         return token
     }
 
-    static func == (left: JSONPointer, right: JSONPointer) -> Bool { left.tokens == right.tokens }
+    package static func == (left: JSONPointer, right: JSONPointer) -> Bool { left.tokens == right.tokens }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(tokens) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(tokens) }
 }
 
 extension JSONPointer: CustomStringConvertible {
     /// The pointer in a message.
-    var description: String { isRoot ? "the whole value" : "“\(text)”" }
+    package var description: String { isRoot ? "the whole value" : "“\(text)”" }
 }
