@@ -29,6 +29,9 @@ public struct CommandDraft: Sendable, Equatable {
     /// How long the command will hold the key; a duration has at least 1 ms. A draft that finds an existing
     /// command does not change that command's period. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
+    /// The commands that must end before it may run, each at most once. They lie in one shard, which is its own: without a
+    /// unique key the draft follows them there. Empty, the default: it may run at once.
+    public var dependencies: [Dependency] = []
     /// Bytes in all, from 0. Zero, the default: they are not known.
     public var total: Int64 = 0
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a

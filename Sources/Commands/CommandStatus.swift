@@ -16,7 +16,7 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
     /// Ended by a person, a deadline, or a `cancel` policy of the network; or its destination could not be
     /// reached for 7 days.
     case cancelled = 5
-    /// Waits for commands that it depends on. Reserved: no submit makes such a command yet.
+    /// Waits for commands that it depends on. A flow waits for its nodes.
     case blocked = 6
     /// The command is not idempotent, and it is not known whether it was delivered. It waits for a person.
     case inDoubt = 7
@@ -56,10 +56,11 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         case .sent: next == .success || next == .error || next == .new || next == .inDoubt || next == .cancelled
         case .error: next == .queued || next == .tooManyTimes || next == .new || next == .cancelled
         case .success: false
-        case .cancelled: next == .new
-        case .blocked: next == .new || next == .cancelled
+        case .cancelled: next == .new || next == .blocked
+        // Only a flow goes from here to `success` or `tooManyTimes`.
+        case .blocked: next == .new || next == .cancelled || next == .success || next == .tooManyTimes
         case .inDoubt: next == .success || next == .new || next == .cancelled
-        case .tooManyTimes: next == .new
+        case .tooManyTimes: next == .new || next == .blocked
         }
     }
 

@@ -22,11 +22,12 @@ extension SluiceClient {
         }
         switch outcome {
         case nil: throw SluiceError.unknown(id)
-        case .cancelled:
-            batcher.send(.changed, [id])
+        case .cancelled(let effects):
+            send(effects, of: id)
             return true
-        case .requested:
+        case .requested(let effects):
             batcher.send(.cancelRequested, [id])
+            send(effects, of: id)
             return false
         case .ended(let status):
             throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)
@@ -53,25 +54,33 @@ extension SluiceClient {
     public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
         let spool = Spool(directory: directory.spool)
         try await change(id, "be resolved as \(status)") { store throws(StoreError) in
-            let event = try store.resolve(id, as: status, now: .now)
+            let effects = try store.resolve(id, as: status, now: .now)
             // A delivered file is not sent again, so its spooled copy can go.
-            if event != nil, status == .success, let payload = try store.payload(id) { spool.discard(stored: payload) }
-            return event
+            if effects != nil, status == .success, let payload = try store.payload(id) {
+                spool.discard(stored: payload)
+            }
+            return effects
         }
     }
 
     private func change(
         _ id: CommandID, _ change: String,
-        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> StatusEvent?
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Effects?
     ) async throws {
-        let (event, status) = try await read { store throws(StoreError) in
+        let (effects, status) = try await read { store throws(StoreError) in
             (try body(store), try store.command(id)?.status)
         }
         guard let status else { throw SluiceError.unknown(id) }
-        guard event != nil else {
+        guard let effects else {
             throw SluiceError(.notAllowed, "command \(id) is \(status) and cannot \(change)", id: id)
         }
-        batcher.send(.changed, [id])
+        send(effects, of: id)
+    }
+
+    /// Tells the coordinator of a change, and of its effects on other commands.
+    private func send(_ effects: Effects, of id: CommandID) {
+        let others = effects.events.lazy.map(\.transition.id).filter { $0 != id }
+        batcher.send(.changed, [id] + others.prefix(255))
     }
 
     /// Changes the quality of service of a command that has not ended. A running command keeps its slot; the new

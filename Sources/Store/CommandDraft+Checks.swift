@@ -27,6 +27,21 @@ extension CommandDraft {
         return nil
     }
 
+    /// Why a store with this number of shards refuses its dependencies; nil where it does not.
+    func dependencyProblem(shardCount: Int) -> StoreError? {
+        guard let first = dependencies.first, let byte = shardByte else { return nil }
+        guard Set(dependencies.map(\.parent)).count == dependencies.count else {
+            return StoreError(.invalid, "A command waits for each of its parents once.")
+        }
+        let shard = Int(byte) & (shardCount - 1)
+        guard let other = dependencies.first(where: { $0.parent.shard(of: shardCount) != shard }) else { return nil }
+        let conflict = uniqueKey == nil ? "its parent \(first.parent)" : "its unique key"
+        return StoreError(
+            .invalid,
+            "Command \(other.parent) lies in another shard than \(conflict), and a command waits for commands of one shard; "
+                + "submit them as a flow.")
+    }
+
     /// Equal for drafts that submit the same command (``UniqueKey/digest(of:)``); nil without a unique
     /// key.
     var digest: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.digest(of: self) }

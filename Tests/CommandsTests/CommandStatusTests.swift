@@ -8,10 +8,10 @@ struct CommandStatusTests {
         [.queued, .sent], [.queued, .error], [.queued, .new], [.queued, .cancelled],
         [.sent, .success], [.sent, .error], [.sent, .new], [.sent, .inDoubt], [.sent, .cancelled],
         [.error, .queued], [.error, .tooManyTimes], [.error, .new], [.error, .cancelled],
-        [.cancelled, .new],
-        [.blocked, .new], [.blocked, .cancelled],
+        [.cancelled, .new], [.cancelled, .blocked],
+        [.blocked, .new], [.blocked, .cancelled], [.blocked, .success], [.blocked, .tooManyTimes],
         [.inDoubt, .success], [.inDoubt, .new], [.inDoubt, .cancelled],
-        [.tooManyTimes, .new],
+        [.tooManyTimes, .new], [.tooManyTimes, .blocked],
     ]
 
     @Test func `the transitions of the table are legal, and no others`() {

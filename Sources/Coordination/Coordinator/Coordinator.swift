@@ -49,6 +49,7 @@ actor Coordinator: LoopCallbackOwner {
 
     // Monitors
     private let events: EventPublisher
+    private let effects: EffectsReceiver
 
     private var awake = AwakeTime()
     private var heartbeatTimer = PeriodicTimer()
@@ -78,20 +79,22 @@ actor Coordinator: LoopCallbackOwner {
             environment, sockets: sockets, dispatch: dispatch, sweeper: sweeper, control: control, events: events)
         let uplinks = UplinkMonitor(environment, dispatch: dispatch)
         let links = LinkMonitor(environment, dispatch: dispatch, control: control, events: events, uplinks: uplinks)
-        let reaper = Reaper(environment, workers: workers, dispatch: dispatch, control: control, events: events)
+        let effects = EffectsReceiver(dispatch: dispatch, control: control, events: events)
+        let reaper = Reaper(environment, workers: workers, dispatch: dispatch, effects: effects)
         workers.whenProcessEnds = { [unowned reaper] in reaper.tryToReap(seat: $0) }
         self.dispatch = dispatch
         self.sweeper = sweeper
         self.control = control
         self.events = events
+        self.effects = effects
         self.workers = workers
         self.uplinks = uplinks
         self.links = links
         self.reaper = reaper
         frames = FrameReader(logger: environment.logger)
-        dueTimes = DueTimes(environment, dispatch: dispatch, control: control, events: events)
+        dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         clock = ClockMonitor(environment, dispatch: dispatch)
-        unreachable = UnreachableCommands(environment, links: links, events: events)
+        unreachable = UnreachableCommands(environment, links: links, effects: effects)
         migrator = StoreMigrator(environment, dispatch: dispatch)
         let configuration = environment.configuration
         maintainer = StoreMaintainer(
@@ -196,6 +199,7 @@ actor Coordinator: LoopCallbackOwner {
                 dispatch.dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 events.publish(transfers, from: head.seat)
             case .published(let event): events.hub.published(event)
+            case .effects(let message): receive(message, from: head.seat)
             case .hello, .program, .offers, .control, .hint, .submitted: break
             }
         }
@@ -244,9 +248,18 @@ actor Coordinator: LoopCallbackOwner {
             case .submitted(let submitted):
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
-            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control: break
+            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .effects: break
             }
         }
+    }
+
+    /// A worker's commit has changed commands that no worker holds, or has requested the cancellation of others'.
+    private func receive(_ message: EffectsReport, from seat: Int) {
+        var made = Effects()
+        made.events = message.events.map(\.event)
+        made.ready = message.ready
+        effects.receive(made)
+        if message.hasRequests { control.loadCancellationRequests() }
     }
 
     private func take(_ hint: Hint) {

@@ -2,26 +2,21 @@ internal import Commands
 internal import Host
 internal import Store
 
-/// Makes commands ready whose `notBefore` has come, and cancels those whose deadline has passed. Confined to
-/// the loop.
+/// Makes commands ready whose `notBefore` has come, cancels those whose deadline has passed, and writes the effects that
+/// earlier transactions have left. Confined to the loop.
 final class DueTimes {
     private let store: StoreAccess
     private let dispatch: DispatchRunner
-    private let control: ControlPublisher
-    private let events: EventPublisher
+    private let effects: EffectsReceiver
     private var isRunning = false
 
     /// Commands of a shard in one transaction.
     private static let batch = 1000
 
-    init(
-        _ environment: CoordinatorEnvironment, dispatch: DispatchRunner, control: ControlPublisher,
-        events: EventPublisher
-    ) {
+    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner, effects: EffectsReceiver) {
         store = environment.store
         self.dispatch = dispatch
-        self.control = control
-        self.events = events
+        self.effects = effects
     }
 
     /// One round over all shards that are not locked. Does nothing while the last one runs.
@@ -33,20 +28,26 @@ final class DueTimes {
             store.write("Due times cannot be settled") { store throws(StoreError) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: Self.batch)
-                return (due.ready, try store.expire(shard: shard, now: now, limit: Self.batch))
-            } then: { [self] due, expiry in
+                let expired = try store.expire(shard: shard, now: now, limit: Self.batch).effects
+                return (due.ready, expired.followed(by: try store.settle(shard: shard, now: now, limit: Self.batch)))
+            } then: { [self] due, made in
                 if shard == last { isRunning = false }
-                settled(due, expiry)
+                dispatch.insert(due, now: .now)
+                effects.receive(made)
+                if made.hasMore { settle(shard) }
             } otherwise: { [self] _ in
                 if shard == last { isRunning = false }
             }
         }
     }
 
-    private func settled(_ due: [ReadyCommand], _ expiry: Expiry) {
-        let now = MonotonicTime.now
-        for event in expiry.cancelled { events.publish(event, now: now) }
-        control.requestCancellation(expiry.ownersToNotify)
-        dispatch.insert(due, now: now)
+    /// Writes what is left step by step, so that other writes of the shard come in between.
+    private func settle(_ shard: Int) {
+        store.write("Effects on dependent commands cannot be written") { store throws(StoreError) in
+            try store.settle(shard: shard, now: .now, limit: Self.batch)
+        } then: { [self] made in
+            effects.receive(made)
+            if made.hasMore { settle(shard) }
+        }
     }
 }

@@ -11,7 +11,7 @@ internal import Store
 final class UnreachableCommands {
     private let environment: CoordinatorEnvironment
     private let links: LinkMonitor
-    private let events: EventPublisher
+    private let effects: EffectsReceiver
     private var timer = PeriodicTimer()
     /// The destinations that are still to be read; the last is being read.
     private var scans: [UnreachableScan] = []
@@ -21,10 +21,10 @@ final class UnreachableCommands {
     /// Commands that are read, or cancelled in one transaction.
     private static let batch = 200
 
-    init(_ environment: CoordinatorEnvironment, links: LinkMonitor, events: EventPublisher) {
+    init(_ environment: CoordinatorEnvironment, links: LinkMonitor, effects: EffectsReceiver) {
         self.environment = environment
         self.links = links
-        self.events = events
+        self.effects = effects
     }
 
     /// Call it in each sweep.
@@ -69,8 +69,8 @@ final class UnreachableCommands {
         environment.store.write("Commands of an unreachable destination cannot be cancelled") {
             store throws(StoreError) in
             try store.cancel(ids, shard: shard, reason: scan.reason, now: .now)
-        } then: { [self] outcomes in
-            for case .cancelled(let event) in outcomes { events.publish(event, now: .now) }
+        } then: { [self] made in
+            effects.receive(made)
             read()
         } otherwise: { [self] _ in
             advance { $0.skipShard() }

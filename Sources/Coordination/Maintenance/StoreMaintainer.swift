@@ -136,7 +136,7 @@ final class StoreMaintainer: Sendable {
                     let pruned = try store.prune(
                         shard: shard, before: before, statuses: [.success, .cancelled], limit: Self.pruneBatch)
                     for payload in pruned.abandoned { abandoned(payload) }
-                    if pruned.count == 0 { break }
+                    if pruned.isEnd { break }
                     if batch == Self.pruneBatches { hasMore = true }
                 }
             } catch {

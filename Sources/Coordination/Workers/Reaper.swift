@@ -13,8 +13,7 @@ final class Reaper {
     private let environment: CoordinatorEnvironment
     private let workers: WorkerRegistry
     private let dispatch: DispatchRunner
-    private let control: ControlPublisher
-    private let events: EventPublisher
+    private let effects: EffectsReceiver
     private var unresponsive = UnresponsiveWorkers()
     private var foreign = ForeignWorkers()
     /// Seats whose former workers could not be reaped while another had joined there already, and the epoch
@@ -26,13 +25,12 @@ final class Reaper {
 
     init(
         _ environment: CoordinatorEnvironment, workers: WorkerRegistry, dispatch: DispatchRunner,
-        control: ControlPublisher, events: EventPublisher
+        effects: EffectsReceiver
     ) {
         self.environment = environment
         self.workers = workers
         self.dispatch = dispatch
-        self.control = control
-        self.events = events
+        self.effects = effects
     }
 
     // MARK: Every 250 ms
@@ -160,11 +158,6 @@ final class Reaper {
 
     // MARK: Reaping
 
-    private struct Released: Sendable {
-        var events: [StatusEvent]
-        var ready: [ReadyCommand]
-    }
-
     private func reap(
         offersToReturn: [CommandID], lock: FileLock?, foreign: ForeignWorkers,
         dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
@@ -174,7 +167,7 @@ final class Reaper {
         dispatch.lookUp(offersToReturn)
         // Where it fails, a session row is still there: the sweep tries again.
         environment.store.write("A dead worker cannot be reaped") {
-            [runDirectory] (store, step: (Released) -> Void) throws(StoreError) in
+            [runDirectory] (store, step: (Effects) -> Void) throws(StoreError) in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
             for session in try dead(store) {
@@ -191,7 +184,7 @@ final class Reaper {
     /// On the store's thread.
     private static func reap(
         _ session: Session, charges: Bool, in store: any CommandStore, runDirectory: RunDirectory,
-        _ step: (Released) -> Void
+        _ step: (Effects) -> Void
     ) throws(StoreError) {
         let isOfAnotherBoot = session.bootID != ProcessIdentity.bootID
         let (seat, epoch) = (session.seat, session.epoch)
@@ -201,25 +194,18 @@ final class Reaper {
             started: isOfAnotherBoot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
             reason: isOfAnotherBoot ? "the machine was restarted" : "its worker, process \(session.pid), died",
             now: .now
-        ) { events, ready in
+        ) { effects in
             // Commands of the first shard need not wait for the last shard.
-            if !events.isEmpty { step(Released(events: events, ready: ready)) }
+            if !effects.isEmpty { step(effects) }
         }
         StartedExecutions.remove(in: runDirectory, seat: seat, epoch: epoch)
         IntentionalKill.remove(in: runDirectory, session)
     }
 
-    private func takeIn(_ released: Released) {
-        let now = MonotonicTime.now
-        for event in released.events {
-            control.removeCancellation(of: event.transition.id)
-            events.publish(event, now: now)
-        }
+    private func takeIn(_ released: Effects) {
         logger.notice(
             "Commands of a dead worker were released.", metadata: ["transitions": "\(released.events.count)"])
-        dispatch.insert(released.ready, now: now)
-        dispatch.setNeeded()
-        control.setNeeded()
+        effects.receive(released)
     }
 }
 

@@ -26,6 +26,8 @@ struct CancelCommand: ParsableCommand {
         try SteeringRun(data: data, print: print).change(ids) { command, store in
             switch try store.cancel(command.id, reason: "cancelled by a person", now: .now) {
             case .cancelled: .done("cancelled", hint: .changed)
+            case .requested where command.type == CommandType.flow:
+                .done("cancellation requested; it ends when its running nodes have ended", hint: .cancelRequested)
             case .requested: .done("cancellation requested from its worker", hint: .cancelRequested)
             case .ended(.cancelled): .done("was cancelled before", hint: nil)
             case .ended(let status): .refused("has ended before, in status \(status)")

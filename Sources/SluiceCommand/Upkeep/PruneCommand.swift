@@ -107,7 +107,7 @@ struct PruneCommand: ParsableCommand {
                     while try store.cleanUp(shard: shard, now: .now, limit: Self.cleanUpBatch, Self.cleanup) > 0 {}
                     let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
                     for payload in pruned.abandoned { spool.discard(stored: payload) }
-                    if pruned.count == 0, pruned.held == 0 { break }
+                    if pruned.isEnd, pruned.held == 0 { break }
                     total += pruned.count
                     Diagnostics.showStatus { _ in
                         "shard \(shard + 1) of \(store.shardCount), \(Figures.grouped(Int64(total))) removed"

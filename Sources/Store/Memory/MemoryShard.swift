@@ -5,6 +5,7 @@ internal import Commands
 struct MemoryShard {
     let number: Int
     private(set) var rows: [CommandID: StoredCommand] = [:]
+    private(set) var ids: [Int64: CommandID] = [:]
     private(set) var payloads: [CommandID: [UInt8]] = [:]
     var results: [CommandID: [UInt8]] = [:]
     /// The checkpoints that executions left.
@@ -23,7 +24,16 @@ struct MemoryShard {
     /// The commands that hold unique keys.
     private var holders: [UniqueKey: CommandID] = [:]
     private var seq: Int64 = 0
-    private var turn: Int64 = 0
+    private(set) var turn: Int64 = 0
+    /// Of the running transaction.
+    var changes = TransactionChanges()
+    /// Effects on other commands than those that the calls have named, since ``takeEffects()``.
+    private var effects = Effects()
+    var nodes: [Int64: NodeRow] = [:]
+    var dependants: [Int64: [Int64: DependencyRow]] = [:]
+    var parents: [Int64: Set<Int64>] = [:]
+    var flows: [Int64: FlowRow] = [:]
+    var cascades: [CascadeRow] = []
 
     init(number: Int) { self.number = number }
 
@@ -37,11 +47,18 @@ struct MemoryShard {
             guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
             return .success(Submission(id: holder.id, isExisting: true))
         }
+        if !draft.dependencies.isEmpty { return insert(dependant: draft, digest: digest, id: id, now: now) }
         turn += 1
-        var row = StoredCommand(draft, digest: digest, id: id, turn: turn, now: now)
-        payloads[id] = draft.payload
-        transact(&row) { $0.recordCreation(&$1) }
+        insert(StoredCommand(draft, digest: digest, id: id, turn: turn, now: now), payload: draft.payload)
         return .success(Submission(id: id, isExisting: false, turn: turn))
+    }
+
+    mutating func insert(_ row: StoredCommand, payload: [UInt8]) {
+        var row = row
+        turn = max(turn, row.command.turn)
+        payloads[row.id] = payload
+        ids[row.command.turn] = row.id
+        transact(&row) { $0.recordCreation(&$1) }
     }
 
     /// The command that holds a unique key; nil where the key is free. A command whose period has lapsed
@@ -70,9 +87,43 @@ struct MemoryShard {
     private mutating func transact<Value>(
         _ row: inout StoredCommand, _ body: (inout StoredCommand, inout TransactionChanges) -> Value
     ) -> Value {
-        var changes = TransactionChanges()
         changes.begin(after: seq)
+        var changes = changes
         let value = body(&row, &changes)
+        self.changes = changes
+        store(row)
+        if let first = self.changes.related.first {
+            settle(now: first.at, limit: Settlements<MemoryShard>.limit) { settlements throws(StoreError) in
+                try settlements.run()
+            }
+        }
+        flush()
+        return value
+    }
+
+    /// Goes on with effects that earlier transactions have left.
+    mutating func settlePostponed(now: Timestamp, limit: Int) {
+        changes.begin(after: seq)
+        settle(now: now, limit: limit) { settlements throws(StoreError) in try settlements.runPostponed() }
+        flush()
+    }
+
+    private mutating func settle(
+        now: Timestamp, limit: Int, _ body: (inout Settlements<MemoryShard>) throws(StoreError) -> Void
+    ) {
+        // Moved, so that the dictionaries are not copied.
+        let number = number
+        let shard = exchange(&self, with: MemoryShard(number: number))
+        var settlements = Settlements(shard, shard: number, now: now, limit: limit)
+        // No read or write in memory fails.
+        try? body(&settlements)
+        let made = settlements.effects
+        self = settlements.rows
+        effects.append(made)
+    }
+
+    /// Ends the transaction.
+    private mutating func flush() {
         seq = changes.newestSeq
         transitions += changes.entries.map(\.transition)
         for status in CommandStatus.allCases {
@@ -81,13 +132,17 @@ struct MemoryShard {
                 if change != 0 { counts[status, qos] += change }
             }
         }
+    }
+
+    mutating func takeEffects() -> Effects { exchange(&effects, with: Effects()) }
+
+    mutating func store(_ row: StoredCommand) {
         switch row.command.status {
         case .cancelled, .tooManyTimes: if rows[row.id]?.newestSeq != row.newestSeq { recordLeftover(of: row.command) }
         default: leftovers[row.id] = nil
         }
         if row.isReady, rows[row.id] != nil { readyAgain.insert(row.id) }
         replace(row.id, by: row)
-        return value
     }
 
     /// Records that a command has ended, if it has a checkpoint.
@@ -104,6 +159,7 @@ struct MemoryShard {
             results[id] = nil
             checkpoints[id] = nil
             leftovers[id] = nil
+            removeRelations(of: row.command.turn)
         }
         transitions.removeAll { ids.contains($0.id) }
     }
@@ -115,6 +171,7 @@ struct MemoryShard {
             if ready[old.readyKey]?.isEmpty == true { ready[old.readyKey] = nil }
             if let unique = old.unique { holders[unique] = nil }
         }
+        if row == nil, let old = rows[id] { ids[old.command.turn] = nil }
         rows[id] = row
         heldBack.remove(id)
         deadlines.remove(id)

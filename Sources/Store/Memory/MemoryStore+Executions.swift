@@ -30,10 +30,10 @@ extension MemoryStore {
     package func apply(
         _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
         timeout: Duration
-    ) throws(StoreError) -> [ExecutionOutcome] {
+    ) throws(StoreError) -> CommitOutcome {
         try withShard(shard) { shard in
             let (writes, now) = (writes(), now())
-            return writes.map { write in
+            let outcomes = writes.map { write in
                 switch write {
                 case .claim(let id, let turn, let sent):
                     shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)
@@ -44,21 +44,21 @@ extension MemoryStore {
                 case .end(let id, let claim, let result): shard.end(id, claim: claim, result, now: now)
                 }
             }
+            return CommitOutcome(outcomes, shard.takeEffects())
         }
     }
 
     package func reap(
         seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent], [ReadyCommand]) -> Void
+        released: (Effects) -> Void
     ) {
-        let (events, ready) = withState { state in
+        let effects = withState { state in
             let hasSuspect = state.shards.contains { shard in
                 shard.claimed(seat: seat, epoch: epoch).contains {
                     $0.command.suspect && started?.executing.contains($0.id) ?? true
                 }
             }
-            var events: [StatusEvent] = []
-            var ready: [ReadyCommand] = []
+            var effects = Effects()
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
                     let executes = started?.executing.contains(row.id) ?? true
@@ -70,45 +70,48 @@ extension MemoryStore {
                             &changes
                         ).map { row.event($0, shard: index) }
                     }
-                    events += changed ?? []
-                    if let left = state.shards[index].rows[row.id], left.isReady { ready.append(left.ready) }
+                    effects.events += changed ?? []
+                    if let left = state.shards[index].rows[row.id], left.isReady { effects.ready.append(left.ready) }
                 }
+                effects.append(state.shards[index].takeEffects())
                 state.shards[index].sessions.removeAll { $0.seat == seat && $0.epoch == epoch }
             }
-            return (events, ready)
+            return effects
         }
-        released(events, ready)
+        released(effects)
     }
 
     // MARK: Requests of people
 
     package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
         let number = id.shard(of: shardCount)
-        let outcome = try withShard(number) { shard in
-            shard.change(id) { row, changes -> CancelOutcome in
-                switch row.cancel(reason: reason, now: now, &changes) {
-                case .cancelled(let transition): .cancelled(row.event(transition, shard: number))
-                case .requested: .requested(row.claimed)
-                case .ended: .ended(row.command.status)
-                }
+        return try withShard(number) { shard throws(StoreError) in
+            guard let outcome = shard.cancel(id, reason: reason, now: now) else { throw StoreError.noCommand(id) }
+            let others = shard.takeEffects()
+            switch outcome {
+            case .cancelled(let effects): return .cancelled(effects.followed(by: others))
+            case .requested(let effects): return .requested(effects.followed(by: others))
+            case .ended: return outcome
             }
         }
-        guard let outcome else { throw StoreError.noCommand(id) }
-        return outcome
     }
 
     package func cancel(
         _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
-    ) throws(StoreError) -> [CancelOutcome] {
-        var outcomes: [CancelOutcome] = []
-        for id in ids where command(id) != nil { outcomes.append(try cancel(id, reason: reason, now: now)) }
-        return outcomes
+    ) throws(StoreError) -> Effects {
+        try withShard(shard) { shard in
+            var effects = Effects()
+            for id in ids { effects.append(shard.cancel(id, reason: reason, now: now)?.effects ?? Effects()) }
+            effects.append(shard.takeEffects())
+            return effects
+        }
     }
 
-    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
+    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
+            let isBlocked = try shard.mustWait(row)
             var renewed = row
             var changes = TransactionChanges()
             if row.keyIsFree, renewed.retry(now: now, &changes) != nil, let unique = renewed.unique,
@@ -117,17 +120,15 @@ extension MemoryStore {
                 throw holder.conflict(over: unique.key)
             }
             let event = shard.change(id) { row, changes in
-                row.retry(now: now, &changes).map { row.event($0, shard: number) }
+                row.retry(isBlocked: isBlocked, now: now, &changes).map { row.event($0, shard: number) }
             }
             guard let event = event ?? nil else { return nil }
             shard.results[id] = nil
-            return event
+            return shard.effects(event)
         }
     }
 
-    package func resolve(
-        _ id: CommandID, as status: CommandStatus, now: Timestamp
-    ) throws(StoreError) -> StatusEvent? {
+    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
@@ -136,7 +137,7 @@ extension MemoryStore {
             }
             guard let event = event ?? nil else { return nil }
             if status == .success, let command = shard.rows[id]?.command { shard.recordLeftover(of: command) }
-            return event
+            return shard.effects(event)
         }
     }
 
@@ -146,6 +147,31 @@ extension MemoryStore {
 }
 
 extension MemoryShard {
+    /// Nil where there is no such command.
+    fileprivate mutating func cancel(_ id: CommandID, reason: String, now: Timestamp) -> CancelOutcome? {
+        let number = number
+        return change(id) { row, changes -> CancelOutcome in
+            var effects = Effects()
+            switch row.cancel(reason: reason, now: now, &changes) {
+            case .cancelled(let transition):
+                effects.events = [row.event(transition, shard: number)]
+                return .cancelled(effects)
+            case .requested:
+                if row.command.status.isClaimed { effects.requests = [row.claimed] }
+                return .requested(effects)
+            case .ended: return .ended(row.command.status)
+            }
+        }
+    }
+
+    /// Of a transition, with those on other commands.
+    fileprivate mutating func effects(_ event: StatusEvent) -> Effects {
+        var effects = Effects()
+        effects.events = [event]
+        if let row = rows[event.transition.id], row.isReady { effects.ready = [row.ready] }
+        return effects.followed(by: takeEffects())
+    }
+
     fileprivate mutating func claim(
         _ id: CommandID, turn: Int64, sent: Bool, seat: Int, epoch: Int64, now: Timestamp
     ) -> ExecutionOutcome {

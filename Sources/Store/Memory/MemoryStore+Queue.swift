@@ -69,21 +69,21 @@ extension MemoryStore {
 
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         try withShard(shard) { shard in
-            var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
+            var effects = Effects()
             for row in shard.withDeadline.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(
                 max(limit, 0))
             {
                 let number = shard.number
                 _ = shard.change(row.id) { row, changes in
                     switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &changes) {
-                    case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: number))
-                    case .requested: expiry.ownersToNotify.append(row.claimed)
+                    case .cancelled(let transition): effects.events.append(row.event(transition, shard: number))
+                    case .requested: if row.command.status.isClaimed { effects.requests.append(row.claimed) }
                     case .ended: row.openDeadline = nil
                     }
                 }
             }
-            expiry.next = shard.withDeadline.first?.openDeadline
-            return expiry
+            effects.append(shard.takeEffects())
+            return Expiry(effects, next: shard.withDeadline.first?.openDeadline)
         }
     }
 

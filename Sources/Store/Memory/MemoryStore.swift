@@ -45,7 +45,9 @@ package final class MemoryStore: CommandStore {
         let digests = drafts.map(\.digest)
         return withState { state in
             zip(drafts, digests).map { draft, digest in
-                if let problem = draft.problem { return .failure(problem) }
+                if let problem = draft.problem ?? draft.dependencyProblem(shardCount: shardCount) {
+                    return .failure(problem)
+                }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
@@ -53,6 +55,47 @@ package final class MemoryStore: CommandStore {
                 return state.shards[id.shard(of: shardCount)].insert(
                     draft, digest: digest, id: id, now: now)
             }
+        }
+    }
+
+    package func submit(
+        _ plan: FlowPlan, allowUnknownTypes: Bool, now: Timestamp
+    ) throws(StoreError) -> FlowSubmission {
+        let draft = plan.draft
+        if let problem = draft.problem ?? plan.problem { throw problem }
+        var random = BufferedRandom()
+        let byte = draft.shardByte ?? UInt8(truncatingIfNeeded: random.next())
+        let ids = (0...plan.nodes.count + plan.flow.callbacks.count).map { _ in
+            CommandID(now: now, shardByte: byte, using: &random)
+        }
+        let types = types()
+        if !allowUnknownTypes, let unknown = plan.drafts.first(where: { !types.contains($0.type) }) {
+            throw .unknownType(unknown.type, known: types)
+        }
+        return try withShard(ids[0].shard(of: shardCount)) { shard throws(StoreError) in
+            if let unique = draft.unique, let holder = shard.holder(of: unique, at: now) {
+                guard holder.digest == draft.digest else { throw holder.conflict(over: unique.key) }
+                return FlowSubmission(submission: Submission(id: holder.id, isExisting: true))
+            }
+            let layout = FlowLayout(plan, draft, digest: draft.digest, ids: ids, turn: shard.turn + 1, now: now)
+            shard.insert(layout)
+            return layout.submission
+        }
+    }
+
+    package func relationProblems(shard: Int) throws(StoreError) -> [String] {
+        try withShard(shard) { shard throws(StoreError) in
+            var check = RelationCheck(shard)
+            try check.run()
+            return check.problems
+        }
+    }
+
+    package func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
+        try withShard(shard) { shard in
+            guard !shard.cascades.isEmpty else { return Effects() }
+            shard.settlePostponed(now: now, limit: limit)
+            return shard.takeEffects()
         }
     }
 
@@ -139,17 +182,23 @@ package final class MemoryStore: CommandStore {
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneResult {
         try withShard(shard) { shard in
-            let old = shard.rows.values.filter { row in
+            func isOld(_ row: StoredCommand) -> Bool {
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
+            let old = shard.rows.values.filter { isOld($0) && shard.prunable($0, isOld: isOld) != nil }
             let found = old.sorted { $0.command.updatedAt < $1.command.updatedAt }.prefix(max(limit, 0))
-            let candidates = found.filter { shard.leftovers[$0.id] == nil }
             var pruned = PruneResult()
-            pruned.held = found.count - candidates.count
-            for row in found where shard.leftovers[row.id] != nil { shard.leftovers[row.id] = .zero }
-            pruned.count = candidates.count
-            pruned.abandoned = candidates.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
-            shard.delete(Set(candidates.map(\.id)))
+            for row in found where pruned.count < limit && shard.rows[row.id] != nil {
+                guard let all = shard.prunable(row, isOld: isOld) else { continue }
+                if all.contains(where: { shard.leftovers[$0.id] != nil }) {
+                    pruned.held += 1
+                    for row in all where shard.leftovers[row.id] != nil { shard.leftovers[row.id] = .zero }
+                    continue
+                }
+                pruned.count += all.count
+                pruned.abandoned += all.filter { $0.command.status != .success }.compactMap { shard.payloads[$0.id] }
+                shard.delete(Set(all.map(\.id)))
+            }
             return pruned
         }
     }

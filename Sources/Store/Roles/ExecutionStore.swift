@@ -18,12 +18,15 @@ package protocol ExecutionStore: ShardedStore {
     ///     array tests whether the shard can be written to.
     ///   - now: read after `writes`.
     ///   - timeout: how long to wait for the write lock that another process holds.
-    /// - Returns: one outcome for each write, in order.
+    /// - Returns: one outcome for each write, in order, and the effects on other commands.
     /// - Throws: `busy` after `timeout`; `writes` was not called then.
     func apply(
         _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
         timeout: Duration
-    ) throws(StoreError) -> [ExecutionOutcome]
+    ) throws(StoreError) -> CommitOutcome
+    /// Writes effects on other commands that earlier transactions have left (``Effects/hasMore``).
+    /// - Parameter limit: rows that the call changes.
+    func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects
     /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
     /// shard.
     ///
@@ -37,11 +40,11 @@ package protocol ExecutionStore: ShardedStore {
     ///   - started: the executions that the worker had started; nil where they are not known, and all may
     ///     have been started. See ``StartedExecutions``.
     ///   - reason: why the commands are released, in a sentence.
-    ///   - released: called after the commit of each shard, with its transitions and the commands that may
-    ///     run again at once.
+    ///   - released: called after the commit of each shard, with its transitions, and the commands that may run
+    ///     again at once.
     func reap(
         seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent], [ReadyCommand]) -> Void
+        released: (Effects) -> Void
     ) throws(StoreError)
 }
 
@@ -49,7 +52,7 @@ extension ExecutionStore {
     /// One group commit of writes that are known before the wait.
     package func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
-    ) throws(StoreError) -> [ExecutionOutcome] {
+    ) throws(StoreError) -> CommitOutcome {
         try apply({ writes }, shard: shard, seat: seat, epoch: epoch, now: now, timeout: timeout)
     }
 }

@@ -30,8 +30,7 @@ package protocol QueueStore: ShardedStore {
     func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError)
     /// Cancels commands whose deadline has passed. A waiting command is cancelled at once; a running one gets
     /// a cancellation request.
-    /// - Returns: the transitions made, the claimed commands whose workers must be told, and the next
-    ///   deadline.
+    /// - Returns: the effects, and the next deadline.
     func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry
     /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
     func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]

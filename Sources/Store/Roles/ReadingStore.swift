@@ -29,4 +29,7 @@ package protocol ReadingStore: ShardedStore {
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
     /// The oldest and newest `seq` of the shard; nil where it has no transitions.
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
+    /// Counts dependencies and the nodes of flows anew.
+    /// - Returns: a sentence for each stored number that is wrong; empty where all are right.
+    func relationProblems(shard: Int) throws(StoreError) -> [String]
 }

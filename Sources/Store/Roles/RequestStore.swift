@@ -6,17 +6,17 @@ package protocol RequestStore: ShardedStore {
     /// - Throws: `notFound`.
     func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome
     /// Cancels several commands of one shard in one transaction. Ids without a command are left out.
-    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> [CancelOutcome]
+    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> Effects
     /// Makes an ended or failed command run again, as a person asks. Resets retries, crashes, `notBefore`,
     /// the cancellation request and a passed deadline; keeps the offset. The command takes back a unique key
     /// that it gave up, unless the key's period has lapsed.
-    /// - Returns: the transition; nil where the status does not allow it.
+    /// - Returns: its effects; nil where the status does not allow it.
     /// - Throws: `conflict` where another command holds the key; `notFound`.
-    func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent?
+    func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects?
     /// Settles a command that is in doubt as `success`, `new` or `cancelled`.
-    /// - Returns: the transition; nil where the command is not in doubt.
+    /// - Returns: its effects; nil where the command is not in doubt.
     /// - Throws: `notFound`.
-    func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> StatusEvent?
+    func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects?
     /// Changes the quality of service of a command that has not ended.
     /// - Returns: false where there is no such command.
     func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool

@@ -17,6 +17,11 @@ package protocol SubmitStore: ShardedStore {
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
     ) -> [Result<Submission, StoreError>]
 
+    /// Makes a flow durable: its row, its nodes and its callbacks, in one transaction.
+    /// - Returns: the flow, or an equal one that holds its unique key.
+    /// - Throws: `invalid`, `conflict`, and the errors of any write.
+    func submit(_ flow: FlowPlan, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> FlowSubmission
+
     /// The known types: those that a worker can run, or once could. See ``record(types:)``.
     func types() throws(StoreError) -> Set<String>
     /// Adds known types. The coordinator calls it when a worker registers.

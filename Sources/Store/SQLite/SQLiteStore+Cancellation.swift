@@ -2,54 +2,69 @@ package import Commands
 
 extension SQLiteStore {
     package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
-        try change(id) { row, connection throws(StoreError) in
+        let (outcome, others) = try change(id) { row, connection throws(StoreError) in
+            var effects = Effects()
             switch row.cancel(reason: reason, now: now, &connection.changes) {
-            case .cancelled(let transition): (.cancelled(self.event(row, transition)), true)
-            case .requested: (.requested(row.claimed), true)
-            case .ended: (.ended(row.command.status), false)
+            case .cancelled(let transition):
+                effects.events = [self.event(row, transition)]
+                return (CancelOutcome.cancelled(effects), true)
+            case .requested:
+                if row.command.status.isClaimed { effects.requests = [row.claimed] }
+                return (.requested(effects), true)
+            case .ended: return (.ended(row.command.status), false)
             }
+        }
+        switch outcome {
+        case .cancelled(let effects): return .cancelled(effects.followed(by: others))
+        case .requested(let effects): return .requested(effects.followed(by: others))
+        case .ended: return outcome
         }
     }
 
     package func cancel(
         _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
-    ) throws(StoreError) -> [CancelOutcome] {
-        try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            var outcomes: [CancelOutcome] = []
+    ) throws(StoreError) -> Effects {
+        let (own, others) = try self.shard(shard).change(timeout: WriteTimeout.background) {
+            connection throws(StoreError) in
+            var effects = Effects()
             for id in ids {
                 guard var row = try connection.find(id) else { continue }
                 switch row.cancel(reason: reason, now: now, &connection.changes) {
-                case .cancelled(let transition): outcomes.append(.cancelled(self.event(row, transition)))
-                case .requested: outcomes.append(.requested(row.claimed))
-                case .ended:
-                    outcomes.append(.ended(row.command.status))
-                    continue
+                case .cancelled(let transition): effects.events.append(self.event(row, transition))
+                case .requested: if row.command.status.isClaimed { effects.requests.append(row.claimed) }
+                case .ended: continue
                 }
                 try connection.save(row)
             }
-            return outcomes
+            return effects
         }
+        return own.followed(by: others)
     }
 
-    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> StatusEvent? {
-        try change(id) { row, connection throws(StoreError) in
+    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
+        let (own, others) = try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree
-            guard let transition = row.retry(now: now, &connection.changes) else { return (nil, false) }
+            let isBlocked = try connection.mustWait(row)
+            guard let transition = row.retry(isBlocked: isBlocked, now: now, &connection.changes) else {
+                return (nil as Effects?, false)
+            }
             if !hadKey { try connection.reclaimKey(of: row, at: now) }
             try connection.dropResult(of: row)
             try connection.dropLeftover(of: row.command)
-            return (self.event(row, transition), true)
+            return (self.effects(row, transition), true)
         }
+        return own?.followed(by: others)
     }
 
-    package func resolve(
-        _ id: CommandID, as status: CommandStatus, now: Timestamp
-    ) throws(StoreError) -> StatusEvent? {
-        try change(id) { row, connection throws(StoreError) in
-            guard let transition = row.resolve(as: status, now: now, &connection.changes) else { return (nil, false) }
+    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
+        let (own, others) = try change(id) { row, connection throws(StoreError) in
+            guard let transition = row.resolve(as: status, now: now, &connection.changes) else {
+                return (nil as Effects?, false)
+            }
             if status == .success { try connection.recordLeftover(of: row.command) }
-            return (self.event(row, transition), true)
+            return (self.effects(row, transition), true)
         }
+        return own?.followed(by: others)
     }
 
     package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
@@ -64,15 +79,23 @@ extension SQLiteStore {
 
     /// Changes one command in a transaction of its own.
     /// - Parameter body: returns a value, and whether the row is to be saved.
+    /// - Returns: the value, and the effects on other commands.
     private func change<Value: Sendable>(
         _ id: CommandID, _ body: (inout StoredCommand, Connection) throws(StoreError) -> (Value, Bool)
-    ) throws(StoreError) -> Value {
-        try shard(of: id).write { connection throws(StoreError) in
+    ) throws(StoreError) -> (Value, Effects) {
+        try shard(of: id).change { connection throws(StoreError) in
             guard var row = try connection.find(id) else { throw StoreError.noCommand(id) }
             let (value, isChanged) = try body(&row, connection)
             if isChanged { try connection.save(row) }
             return value
         }
+    }
+
+    private func effects(_ row: StoredCommand, _ transition: Transition) -> Effects {
+        var effects = Effects()
+        effects.events = [event(row, transition)]
+        if row.isReady { effects.ready = [row.ready] }
+        return effects
     }
 
     private func event(_ row: StoredCommand, _ transition: Transition) -> StatusEvent {
@@ -86,6 +109,20 @@ extension Connection {
     fileprivate func reclaimKey(of row: StoredCommand, at now: Timestamp) throws(StoreError) {
         guard let unique = row.unique, let holder = try holder(of: unique, at: now) else { return }
         throw holder.conflict(over: unique.key)
+    }
+
+    /// Whether a retried command has to wait for its parents.
+    /// - Throws: `.conflict` where one of them has ended in another way than it waits for.
+    fileprivate func mustWait(_ row: StoredCommand) throws(StoreError) -> Bool {
+        guard row.relations.contains(.node), !row.relations.contains(.flow), row.command.status.isEnd,
+            let node = try node(row.command.turn), node.pending > 0
+        else { return false }
+        if let failed = try dependencies(of: row.command.turn).first(where: { $0.state == .unsatisfiable }),
+            let parent = try command(turn: failed.parent)
+        {
+            throw StoreError.waits(row, forRetryOf: parent)
+        }
+        return true
     }
 
     fileprivate func dropResult(of row: StoredCommand) throws(StoreError) {

@@ -48,8 +48,8 @@ extension SQLiteStore {
     package func apply(
         _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
         timeout: Duration
-    ) throws(StoreError) -> [ExecutionOutcome] {
-        try self.shard(shard).write(timeout: timeout) { connection throws(StoreError) in
+    ) throws(StoreError) -> CommitOutcome {
+        let (outcomes, effects) = try self.shard(shard).change(timeout: timeout) { connection throws(StoreError) in
             let (writes, now) = (writes(), now())
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
@@ -76,6 +76,7 @@ extension SQLiteStore {
             }
             return outcomes
         }
+        return CommitOutcome(outcomes, effects)
     }
 
     /// The phase in which a shard is reaped, by what it has of the dead worker: only commands without a
@@ -87,7 +88,7 @@ extension SQLiteStore {
 
     package func reap(
         seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
-        released: ([StatusEvent], [ReadyCommand]) -> Void
+        released: (Effects) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, phase: ReapPhase)] = []
         // The first error of a phase is thrown after the phase, so that it does not hold up the other shards.
@@ -119,7 +120,7 @@ extension SQLiteStore {
                             seat: seat, epoch: epoch, charges: charges, started: started, hasSuspect: hasSuspect,
                             reason: reason, now: now)
                     }
-                    if let done { released(done.0, done.1) }
+                    if let done { released(done) }
                 } catch {
                     problem = problem ?? error
                 }
@@ -131,14 +132,12 @@ extension SQLiteStore {
 
 extension Shard {
     /// Reaps one shard, in one transaction.
-    /// - Returns: the transitions, and the commands that may run again at once.
     fileprivate func reap(
         seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, hasSuspect: Bool, reason: String,
         now: Timestamp
-    ) throws(StoreError) -> ([StatusEvent], [ReadyCommand]) {
-        try write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            var events: [StatusEvent] = []
-            var ready: [ReadyCommand] = []
+    ) throws(StoreError) -> Effects {
+        let (own, others) = try change(timeout: WriteTimeout.background) { connection throws(StoreError) in
+            var effects = Effects()
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {
                 let executes = started?.executing.contains(row.id) ?? true
                 let isStarted = executes || started?.ended.contains(row.id) ?? true
@@ -147,15 +146,16 @@ extension Shard {
                     suspected: charges && executes && !hasSuspect, started: isStarted, reason: reason, now: now,
                     &connection.changes)
                 try connection.save(row)
-                events += transitions.map { row.event($0, shard: number) }
-                if row.isReady { ready.append(row.ready) }
+                effects.events += transitions.map { row.event($0, shard: number) }
+                if row.isReady { effects.ready.append(row.ready) }
             }
             let delete = try connection.statement(.deleteSession)
             delete.bind(seat, at: 1)
             delete.bind(epoch, at: 2)
             try delete.run()
-            return (events, ready)
+            return effects
         }
+        return own.followed(by: others)
     }
 }
 

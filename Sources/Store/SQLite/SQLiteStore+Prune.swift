@@ -15,13 +15,13 @@ extension SQLiteStore {
             var pruned = PruneResult()
             var scannedThrough = search.scannedThrough
             for candidate in search.candidates {
-                guard try connection.hasten(leftoverOf: candidate.turn) else {
-                    try connection.delete(candidate, &pruned)
-                    continue
-                }
-                pruned.held += 1
+                let outcome = try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned)
+                if outcome == .held { pruned.held += 1 }
+                if outcome == .passed { pruned.passed += 1 }
                 // The next scan finds the command again.
-                if candidate.status != .tooManyTimes { scannedThrough = min(scannedThrough, candidate.newestSeq - 1) }
+                if outcome == .held || outcome == .incomplete, candidate.status != .tooManyTimes {
+                    scannedThrough = min(scannedThrough, candidate.newestSeq - 1)
+                }
             }
             if isWhole { try connection.setPrunedThrough(scannedThrough) }
             return pruned
@@ -44,6 +44,17 @@ private struct PruneCandidate {
     var newestSeq: Int64
     var status: CommandStatus
     var qos: QualityOfService
+    var relations: CommandRelations
+}
+
+private enum PruneOutcome {
+    case deleted
+    /// It goes with its flow, or with the last command that depends on it.
+    case passed
+    /// Its remains are removed first.
+    case held
+    /// The batch is full.
+    case incomplete
 }
 
 extension Connection {
@@ -100,6 +111,86 @@ extension Connection {
         try set.run()
     }
 
+    /// Deletes a command, and its parents that nothing else depends on.
+    fileprivate func prune(
+        _ candidate: PruneCandidate, before: Timestamp, statuses: Set<CommandStatus>, limit: Int,
+        _ pruned: inout PruneResult
+    ) throws(StoreError) -> PruneOutcome {
+        if pruned.count >= limit { return .incomplete }
+        if try hasten(leftoverOf: candidate.turn) { return .held }
+        guard !candidate.relations.isEmpty else {
+            try delete(candidate, &pruned)
+            return .deleted
+        }
+        if !candidate.relations.contains(.flow), try node(candidate.turn)?.flow != nil { return .passed }
+        var work = [candidate]
+        var outcome = PruneOutcome.passed
+        while let next = work.popLast() {
+            let parents = try dependencies(of: next.turn).map(\.parent)
+            let isFlow = next.relations.contains(.flow)
+            let own = isFlow ? try prune(flow: next, limit: limit, &pruned) : try prune(single: next, &pruned)
+            if next.turn == candidate.turn { outcome = own }
+            guard own == .deleted else { continue }
+            for turn in parents {
+                guard let row = try command(turn: turn), row.command.status.isEnd,
+                    statuses.contains(row.command.status), row.command.updatedAt < before
+                else { continue }
+                let flow = try node(turn)?.flow
+                guard row.relations.contains(.flow) || flow == nil else { continue }
+                work.append(PruneCandidate(row))
+            }
+        }
+        return outcome
+    }
+
+    private func prune(single candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) -> PruneOutcome
+    {
+        guard try dependants(of: candidate.turn, after: 0, limit: 1).isEmpty else { return .passed }
+        if try hasten(leftoverOf: candidate.turn) { return .held }
+        try deleteRelated(candidate, &pruned)
+        return .deleted
+    }
+
+    /// Deletes a flow, its nodes first. As long as one of its callbacks has not ended, or a command outside of it depends on
+    /// it, the flow stays.
+    private func prune(
+        flow: PruneCandidate, limit: Int, _ pruned: inout PruneResult
+    ) throws(StoreError) -> PruneOutcome {
+        for dependency in try dependants(of: flow.turn, after: 0, limit: 16) {
+            guard try node(dependency.child)?.flow == flow.turn else { return .passed }
+            guard try command(turn: dependency.child)?.command.status.isEnd ?? true else { return .incomplete }
+        }
+        while true {
+            let turns = try nodes(of: flow.turn, after: 0, limit: max(limit - pruned.count, 1))
+            if turns.isEmpty { break }
+            for turn in turns where try hasten(leftoverOf: turn) { return .held }
+            for turn in turns {
+                if let row = try command(turn: turn) {
+                    try deleteRelated(PruneCandidate(row), &pruned)
+                } else {
+                    try deleteRelations(of: turn)
+                }
+            }
+            if pruned.count >= limit { return .incomplete }
+        }
+        try deleteRelated(flow, &pruned)
+        return .deleted
+    }
+
+    private func deleteRelated(_ candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) {
+        let count = pruned.count
+        try delete(candidate, &pruned)
+        if pruned.count > count { try deleteRelations(of: candidate.turn) }
+    }
+
+    private func deleteRelations(of turn: Int64) throws(StoreError) {
+        for query in [Query.deleteNode, .deleteDependencies, .deleteDependants, .deleteFlow] {
+            let delete = try statement(query)
+            delete.bind(turn, at: 1)
+            try delete.run()
+        }
+    }
+
     /// Deletes a command with its payload, result and transitions, unless it has changed since the search.
     fileprivate func delete(_ candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) {
         let command = try statement(.deleteCommand)
@@ -137,8 +228,16 @@ extension Connection {
 }
 
 extension PruneCandidate {
-    /// Reads turn, last, status, qos.
+    fileprivate init(_ row: StoredCommand) {
+        self.init(
+            turn: row.command.turn, newestSeq: row.newestSeq, status: row.command.status, qos: row.command.qos,
+            relations: row.relations)
+    }
+
+    /// Reads turn, last, status, qos, relations.
     fileprivate init(_ row: Statement) throws(StoreError) {
-        self.init(turn: row.int64(0), newestSeq: row.int64(1), status: try row.status(2), qos: try row.qos(3))
+        self.init(
+            turn: row.int64(0), newestSeq: row.int64(1), status: try row.status(2), qos: try row.qos(3),
+            relations: CommandRelations(rawValue: row.int(4)))
     }
 }

@@ -159,24 +159,24 @@ extension SQLiteStore {
     package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
-        guard let look, look <= now else { return Expiry(cancelled: [], ownersToNotify: [], next: look) }
-        var expiry = try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+        guard let look, look <= now else { return Expiry(next: look) }
+        let (own, others) = try shard.change(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines)
             passed.bind(now, at: 1)
             passed.bind(max(limit, 0), at: 2)
-            var expiry = Expiry(cancelled: [], ownersToNotify: [], next: nil)
+            var effects = Effects()
             for var row in try connection.rows(passed) {
                 switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.changes) {
-                case .cancelled(let transition): expiry.cancelled.append(row.event(transition, shard: shard.number))
-                case .requested: expiry.ownersToNotify.append(row.claimed)
+                case .cancelled(let transition): effects.events.append(row.event(transition, shard: shard.number))
+                case .requested: if row.command.status.isClaimed { effects.requests.append(row.claimed) }
                 case .ended: row.openDeadline = nil
                 }
                 try connection.save(row)
             }
-            return expiry
+            return effects
         }
-        expiry.next = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
-        return expiry
+        let next = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
+        return Expiry(own.followed(by: others), next: next)
     }
 
     package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {

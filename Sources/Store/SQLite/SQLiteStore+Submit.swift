@@ -16,7 +16,7 @@ extension SQLiteStore {
         // Computed before a transaction begins, because other writers wait for its end.
         var digests = [[UInt8]?](repeating: nil, count: drafts.count)
         for (index, draft) in drafts.enumerated() {
-            if let problem = draft.problem {
+            if let problem = draft.problem ?? draft.dependencyProblem(shardCount: shardCount) {
                 results[index] = .failure(problem)
             } else {
                 digests[index] = draft.digest
@@ -181,7 +181,7 @@ extension Connection {
     }
 
     /// Whether a worker can run the type, or once could.
-    private func isKnown(_ type: String) throws(StoreError) -> Bool {
+    func isKnown(_ type: String) throws(StoreError) -> Bool {
         if knownTypes.contains(type) { return true }
         return try readTypes().contains(type)
     }
@@ -216,6 +216,12 @@ extension Connection {
                     continue
                 }
             }
+            if !draft.dependencies.isEmpty {
+                try insert(&rows)
+                turn += 1
+                results.append(try insert(dependant: draft, pending, turn: turn, now: now))
+                continue
+            }
             turn += 1
             var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
             row.recordCreation(&changes)
@@ -235,53 +241,5 @@ extension Connection {
             "Shard \(shard) has version \(version), which keeps a unique key for as long as its command; a period needs "
                 + "version 3. The coordinator migrates the store when no worker of the release before runs; try again then.",
             shard: shard)
-    }
-
-    /// Inserts the rows that have gathered, with as few statements as possible, and empties `rows`.
-    private func insert(_ rows: inout [(StoredCommand, payload: [UInt8])]) throws(StoreError) {
-        var next = 0
-        for size in Query.insertSizes {
-            while rows.count - next >= size {
-                try insert(rows[next..<next + size])
-                next += size
-            }
-        }
-        rows.removeAll(keepingCapacity: true)
-    }
-
-    private func insert(_ rows: ArraySlice<(StoredCommand, payload: [UInt8])>) throws(StoreError) {
-        let commands = try statement(.commands, rows: rows.count)
-        let payloads = try statement(.payloads, rows: rows.count)
-        var parameter: Int32 = 1
-        var payloadParameter: Int32 = 1
-        for (row, payload) in rows {
-            let command = row.command
-            commands.bind(command.turn, at: parameter)
-            commands.bind(command.id, at: parameter + 1)
-            commands.bind(command.type, at: parameter + 2)
-            commands.bind(command.qos, at: parameter + 3)
-            commands.bind(command.destination.text, at: parameter + 4)
-            commands.bind(command.idempotent, at: parameter + 5)
-            commands.bind(command.retryLimit, at: parameter + 6)
-            commands.bind(command.notBefore, at: parameter + 7)
-            commands.bind(command.deadline, at: parameter + 8)
-            commands.bind(row.openDeadline, at: parameter + 9)
-            commands.bind(command.uniqueKey, at: parameter + 10)
-            commands.bind(row.digest.map { Self.digestMark + $0 }, at: parameter + 11)
-            commands.bind(command.total, at: parameter + 12)
-            commands.bind(row.newestSeq, at: parameter + 13)
-            commands.bind(command.createdAt, at: parameter + 14)
-            commands.bind(command.updatedAt, at: parameter + 15)
-            parameter += 16
-            if version >= 3 {
-                commands.bind(command.uniqueFor.stored, at: parameter)
-                parameter += 1
-            }
-            payloads.bind(command.turn, at: payloadParameter)
-            payloads.bind(payload, at: payloadParameter + 1)
-            payloadParameter += 2
-        }
-        try commands.run()
-        try payloads.run()
     }
 }

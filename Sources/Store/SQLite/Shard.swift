@@ -74,6 +74,13 @@ final class Shard: Sendable {
     func write<Value: Sendable>(
         timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
+        try write(timeout: timeout, body) { value, _ in value }
+    }
+
+    /// - Parameter result: called after the commit.
+    private func write<Value: Sendable, Output: Sendable>(
+        timeout: Duration, _ body: (Connection) throws(StoreError) -> Value, _ result: (Value, Connection) -> Output
+    ) throws(StoreError) -> Output {
         let value = try describingErrors(timeout: timeout) { () throws(StoreError) in
             try writers.enter(timeout: timeout)
             defer { writers.leave() }
@@ -82,13 +89,14 @@ final class Shard: Sendable {
                 try refuseBackup(connection)
                 defer { walBytes.store(connection.walBytes, ordering: .relaxed) }
                 do throws(StoreError) {
-                    return try connection.write(timeout: timeout, body)
+                    return result(try connection.write(timeout: timeout, body), connection)
                 } catch {
                     guard connection.isOutdated else { throw error }
                     // The shard was migrated, and `body` was not called.
                     slot = nil
                     reader.withLock { $0 = nil }
-                    return try opened(&slot).write(timeout: timeout, body)
+                    let connection = try opened(&slot)
+                    return result(try connection.write(timeout: timeout, body), connection)
                 }
             }
         }
@@ -96,6 +104,14 @@ final class Shard: Sendable {
         if hasProblem.load(ordering: .relaxed) { setProblem(nil) }
         if walBytes.load(ordering: .relaxed) > WALSize.checkpointThreshold { checkpointUnattended() }
         return value
+    }
+
+    /// Runs `body` in one transaction, as ``write(timeout:_:)``, and returns its effects on other commands than those that
+    /// `body` has changed.
+    func change<Value: Sendable>(
+        timeout: Duration = WriteTimeout.foreground, _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> (Value, Effects) {
+        try write(timeout: timeout, body) { ($0, $1.effects) }
     }
 
     /// Runs `body` on a connection of its own, whose version was not looked at: for a migration.

@@ -2,9 +2,18 @@ package import Commands
 
 /// The result of a cancellation.
 package enum CancelOutcome: Sendable, Equatable {
-    case cancelled(StatusEvent)
-    /// A worker holds the command: the cancellation request is durable, and that worker must be notified.
-    case requested(ClaimedCommand)
+    /// The command is cancelled.
+    case cancelled(Effects)
+    /// A worker holds the command, and must be told of the request, which is durable; or the command is a flow, whose
+    /// nodes end first.
+    case requested(Effects)
     /// The command had ended before, in this status.
     case ended(CommandStatus)
+
+    package var effects: Effects {
+        switch self {
+        case .cancelled(let effects), .requested(let effects): effects
+        case .ended: Effects()
+        }
+    }
 }

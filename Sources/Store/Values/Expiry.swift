@@ -2,15 +2,12 @@ package import Commands
 
 /// The result of cancelling commands whose deadline has passed.
 package struct Expiry: Sendable, Equatable {
-    package var cancelled: [StatusEvent]
-    /// Claimed commands whose workers must be told of the cancellation request.
-    package var ownersToNotify: [ClaimedCommand]
+    package var effects: Effects
     /// The next deadline.
     package var next: Timestamp?
 
-    package init(cancelled: [StatusEvent], ownersToNotify: [ClaimedCommand], next: Timestamp?) {
-        self.cancelled = cancelled
-        self.ownersToNotify = ownersToNotify
+    package init(_ effects: Effects = Effects(), next: Timestamp?) {
+        self.effects = effects
         self.next = next
     }
 }

@@ -17,6 +17,7 @@ struct StoredCommand: Equatable {
     var deadAt: Timestamp?
     /// `seq` of the command's newest transition.
     var newestSeq: Int64 = 0
+    var relations: CommandRelations = []
 
     var id: CommandID { command.id }
 
@@ -51,18 +52,19 @@ struct StoredCommand: Equatable {
 
     /// Records the first transition of a new command.
     mutating func recordCreation(_ changes: inout TransactionChanges) {
-        changes.addToCount(1, .new, command.qos)
+        changes.addToCount(1, command.status, command.qos)
         let transition = changes.record(
-            id, .new, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
+            id, command.status, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
         newestSeq = transition.seq
     }
 
     /// Moves to another status. Every change of status passes through here.
     /// - Precondition: ``CommandStatus/mayBecome(_:)`` allows it.
-    private mutating func move(
+    mutating func move(
         to status: CommandStatus, reason: String?, seat: Int?, now: Timestamp, _ changes: inout TransactionChanges
     ) -> Transition {
         precondition(command.status.mayBecome(status), "\(command.status) never becomes \(status)")
+        let wasEnd = command.status.isEnd
         changes.addToCount(-1, command.status, command.qos)
         changes.addToCount(1, status, command.qos)
         let transition = changes.record(
@@ -81,6 +83,9 @@ struct StoredCommand: Equatable {
         }
         if status == .success { command.offset = command.total }
         if command.uniqueFor.isGivenUp(in: status) { keyIsFree = true }
+        if !relations.isEmpty, wasEnd != status.isEnd {
+            changes.recordRelated(self, wasEnd ? .reopened : .ended, at: now)
+        }
         return transition
     }
 
@@ -183,6 +188,15 @@ struct StoredCommand: Equatable {
 
     mutating func cancel(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Cancellation {
         switch command.status {
+        case .blocked where relations.contains(.flow):
+            // Its nodes end first.
+            if !command.cancelRequested {
+                command.cancelRequested = true
+                command.reason = reason
+                changes.recordRelated(self, .flowCancelled, at: now)
+            }
+            openDeadline = nil
+            return .requested
         case .new, .error, .blocked, .inDoubt:
             command.reason = reason
             return .cancelled(move(to: .cancelled, reason: reason, seat: nil, now: now, &changes))
@@ -199,10 +213,16 @@ struct StoredCommand: Equatable {
 
     /// Makes an ended or failed command run again. It takes its unique key back, unless the key's period has
     /// lapsed. The caller must have found the key free.
+    /// - Parameter isBlocked: it has to wait for others first.
     /// - Returns: nil where the status does not allow it.
-    mutating func retry(now: Timestamp, _ changes: inout TransactionChanges) -> Transition? {
+    mutating func retry(isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges) -> Transition? {
         switch command.status {
-        case .error, .cancelled, .tooManyTimes: return renew(reason: "retried by a person", now: now, &changes)
+        case .cancelled where relations.contains(.flow), .tooManyTimes where relations.contains(.flow):
+            let transition = renew(reason: "retried by a person", isBlocked: true, now: now, &changes)
+            changes.recordRelated(self, .flowRetried, at: now)
+            return transition
+        case .error, .cancelled, .tooManyTimes:
+            return renew(reason: "retried by a person", isBlocked: isBlocked, now: now, &changes)
         case .new, .queued, .sent, .success, .blocked, .inDoubt: return nil
         }
     }
@@ -218,7 +238,9 @@ struct StoredCommand: Equatable {
         return move(to: status, reason: reason, seat: nil, now: now, &changes)
     }
 
-    private mutating func renew(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Transition {
+    private mutating func renew(
+        reason: String, isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition {
         command.retries = 0
         command.crashes = 0
         command.suspect = false
@@ -229,7 +251,7 @@ struct StoredCommand: Equatable {
         openDeadline = command.deadline
         // After its period a key is not taken back: another command may hold it now.
         if !command.uniqueFor.hasLapsed(since: command.createdAt, at: now) { keyIsFree = false }
-        return move(to: .new, reason: reason, seat: nil, now: now, &changes)
+        return move(to: isBlocked ? .blocked : .new, reason: reason, seat: nil, now: now, &changes)
     }
 
     /// Changes the quality of service.

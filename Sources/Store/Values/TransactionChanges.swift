@@ -9,10 +9,25 @@ struct TransactionChanges {
         var previous: Int64
     }
 
+    /// A change of a related command (``CommandRelations``) that concerns other commands.
+    struct Related {
+        enum Kind { case ended, reopened, flowCancelled, flowRetried }
+
+        var turn: Int64
+        var kind: Kind
+        /// After the change.
+        var status: CommandStatus
+        /// Others depend on it.
+        var isParent: Bool
+        var at: Timestamp
+    }
+
     /// `seq` of the newest transition of the shard.
     private(set) var newestSeq: Int64 = 0
     private(set) var entries: [Entry] = []
     /// Changes of the counts, indexed by ``cell(_:_:)``: 11 raw values of statuses × 5 of QoS.
+    /// Changes whose effects on other commands are still to be written.
+    private(set) var related: [Related] = []
     private(set) var countChanges = [Int](repeating: 0, count: 11 * 5)
 
     static func cell(_ status: CommandStatus, _ qos: QualityOfService) -> Int { status.rawValue * 5 + qos.rawValue }
@@ -22,6 +37,7 @@ struct TransactionChanges {
     mutating func begin(after seq: Int64) {
         newestSeq = seq
         entries.removeAll(keepingCapacity: true)
+        related.removeAll()
         for index in countChanges.indices { countChanges[index] = 0 }
     }
 
@@ -38,6 +54,18 @@ struct TransactionChanges {
         transition.seat = seat
         entries.append(Entry(transition: transition, previous: previous))
         return transition
+    }
+
+    mutating func recordRelated(_ row: StoredCommand, _ kind: Related.Kind, at: Timestamp) {
+        related.append(
+            Related(
+                turn: row.command.turn, kind: kind, status: row.command.status,
+                isParent: row.relations.contains(.parent), at: at))
+    }
+
+    mutating func takeRelated() -> [Related] {
+        defer { related.removeAll() }
+        return related
     }
 
     mutating func addToCount(_ change: Int, _ status: CommandStatus, _ qos: QualityOfService) {

@@ -31,8 +31,11 @@ struct UniqueKey {
 }
 
 extension CommandDraft {
-    /// The last byte of its id where it has a unique key; nil where the byte is random.
-    var shardByte: UInt8? { uniqueKey.map { UniqueKey.shardByte(of: $0) } }
+    /// The last byte of its id: by its unique key, else that of its parents; nil where the byte is random.
+    var shardByte: UInt8? {
+        uniqueKey.map { UniqueKey.shardByte(of: $0) }
+            ?? dependencies.first.map { UInt8(truncatingIfNeeded: $0.parent.low) }
+    }
 }
 
 /// Keys are compared by their bytes, as SQLite does it: two that differ only in their Unicode form are two

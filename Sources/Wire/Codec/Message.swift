@@ -8,6 +8,7 @@ package enum Message: Sendable, Equatable {
     case transfers(Transfers)
     case published(Published)
     case program(Program)
+    case effects(EffectsReport)
     case offers(Offers)
     case control(ControlState)
     case hint(Hint)
@@ -21,6 +22,7 @@ package enum Message: Sendable, Equatable {
         case .transfers: 4
         case .published: 5
         case .program: 6
+        case .effects: 7
         case .offers: 16
         case .control: 17
         case .hint: 32
@@ -49,6 +51,7 @@ extension Message {
         case .transfers(let body): body.write(to: &writer)
         case .published(let body): body.write(to: &writer)
         case .program(let body): body.write(to: &writer)
+        case .effects(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .hint(let body): body.write(to: &writer)
@@ -63,6 +66,7 @@ extension Message {
         case .statuses(_, let reports): 128 + 96 * reports.count
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
+        case .effects(let body): 64 + 96 * (body.events.count + body.ready.count)
         case .hello, .state, .transfers, .published, .program, .control, .hint: 256
         }
     }
@@ -93,6 +97,7 @@ extension Message {
         case 4: message = .transfers(try Transfers(from: &reader))
         case 5: message = .published(try Published(from: &reader))
         case 6: message = .program(try Program(from: &reader))
+        case 7: message = .effects(try EffectsReport(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 32: message = .hint(try Hint(from: &reader))

@@ -16,7 +16,7 @@ package final class GroupCommitter: Sendable {
     package struct Batch: Sendable {
         package var writes: [ExecutionWrite]
         /// One for each write; nil where the writes failed for good.
-        package var outcomes: [ExecutionOutcome]?
+        package var outcomes: CommitOutcome?
         /// Nil where it was delivered before.
         package var error: StoreError?
     }
@@ -82,7 +82,7 @@ package final class GroupCommitter: Sendable {
     package func start(
         commit:
             @escaping @Sendable (_ writes: () -> [ExecutionWrite], _ timeout: Duration) throws(StoreError)
-            -> [ExecutionOutcome],
+            -> CommitOutcome,
         deliver: @escaping @Sendable (Batch) -> Void
     ) {
         startThread(named: "commit-\(shard)") { [self] in
@@ -152,7 +152,7 @@ package final class GroupCommitter: Sendable {
     /// - Parameter only: commits these writes, and leaves the queue for later; nil: all that wait.
     private func perform(
         only: [ExecutionWrite]? = nil,
-        commit: (() -> [ExecutionWrite], Duration) throws(StoreError) -> [ExecutionOutcome], deliver: (Batch) -> Void
+        commit: (() -> [ExecutionWrite], Duration) throws(StoreError) -> CommitOutcome, deliver: (Batch) -> Void
     ) {
         var writes = only ?? []
         var delay = Self.minRetryDelay

@@ -14,6 +14,7 @@ extension Executor {
             for (write, outcome) in zip(batch.writes, outcomes) {
                 settle(write, outcome, shard: shard, now: now, &state)
             }
+            if !outcomes.effects.isEmpty { state.effects.append(outcomes.effects) }
         }
     }
 

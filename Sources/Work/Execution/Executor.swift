@@ -30,12 +30,15 @@ final class Executor: Sendable {
         var writes: [ExecutionWrite] = []
         /// For the coordinator.
         var reports: [StatusReport] = []
+        /// On commands that this worker does not hold; for the coordinator.
+        var effects = Effects()
     }
 
     /// The loop takes this.
     private struct Outbox {
         var state: WorkerState
         var reports: [StatusReport] = []
+        var effects = Effects()
         var isAwaited = false
     }
 
@@ -119,12 +122,16 @@ final class Executor: Sendable {
     /// Part of every report to the coordinator.
     var workerState: WorkerState { outbox.withLock { $0.state } }
 
-    /// The transitions committed since the last call, and the state behind them.
-    func takeReports() -> (WorkerState, [StatusReport]) {
+    /// The transitions committed since the last call, the state behind them, and the effects on commands that this worker
+    /// does not hold.
+    func takeReports() -> (WorkerState, [StatusReport], Effects) {
         outbox.withLock { outbox in
             outbox.isAwaited = false
-            defer { outbox.reports = [] }
-            return (outbox.state, outbox.reports)
+            defer {
+                outbox.reports = []
+                outbox.effects = Effects()
+            }
+            return (outbox.state, outbox.reports, outbox.effects)
         }
     }
 
@@ -225,14 +232,17 @@ final class Executor: Sendable {
         while begin(&state) {}
         let workerState = state.slots.state
         let wakes = outbox.withLock { outbox in
-            let isNews = !state.reports.isEmpty || outbox.state.locked != workerState.locked
+            let isNews =
+                !state.reports.isEmpty || outbox.state.locked != workerState.locked || !state.effects.isEmpty
             outbox.state = workerState
             guard isNews else { return false }
             outbox.reports.append(contentsOf: state.reports)
+            if !state.effects.isEmpty { outbox.effects.append(state.effects) }
             defer { outbox.isAwaited = true }
             return !outbox.isAwaited
         }
         state.reports.removeAll(keepingCapacity: true)
+        if !state.effects.isEmpty { state.effects = Effects() }
         if wakes { wakeReporter() }
         if state.slots.held.count == 0, !state.whenIdle.isEmpty {
             for body in state.whenIdle { body() }

@@ -105,7 +105,8 @@ actor WorkerLink {
     /// Sends the reports that are waiting, or the state alone.
     func flush() {
         guard let executor else { return }
-        let (state, reports) = executor.takeReports()
+        let (state, reports, effects) = executor.takeReports()
+        defer { send(effects) }
         if reports.isEmpty { return send(.state(state)) }
         // A frame stays below the maximum message size, whatever the reasons' length.
         for start in stride(from: 0, to: reports.count, by: Self.maxReports) {
@@ -113,6 +114,20 @@ actor WorkerLink {
             let part = end - start == reports.count ? reports : Array(reports[start..<end])
             send(.statuses(state, part))
         }
+    }
+
+    /// After the reports of the ends that have caused them.
+    private func send(_ effects: Effects) {
+        guard !effects.isEmpty else { return }
+        var (events, ready) = (effects.events[...], effects.ready[...])
+        repeat {
+            let report = EffectsReport(
+                events: events.prefix(Self.maxReports).map { StatusReport(event: $0) },
+                ready: Array(ready.prefix(Submitted.maxCount)), hasRequests: !effects.requests.isEmpty)
+            events = events.dropFirst(Self.maxReports)
+            ready = ready.dropFirst(Submitted.maxCount)
+            send(.effects(report))
+        } while !events.isEmpty || !ready.isEmpty
     }
 
     private func tick(now: MonotonicTime) -> MonotonicTime? {

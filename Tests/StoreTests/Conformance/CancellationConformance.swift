@@ -12,14 +12,14 @@ import Testing
         let outcome = try subject.store.cancel(id, reason: "not wanted any more", now: .base)
         switch status {
         case .new, .error, .inDoubt, .blocked:
-            guard case .cancelled(let event) = outcome else {
+            guard case .cancelled(let effects) = outcome, let event = effects.events.first else {
                 Issue.record("\(outcome)")
                 return
             }
             #expect(event.transition.status == .cancelled && event.transition.reason == "not wanted any more")
             #expect(try subject.status(id) == .cancelled)
         case .queued, .sent:
-            guard case .requested(let row) = outcome else {
+            guard case .requested(let effects) = outcome, let row = effects.requests.first else {
                 Issue.record("\(outcome)")
                 return
             }
@@ -59,7 +59,7 @@ import Testing
     func `a retry resets the command where the status allows it`(_ kind: StoreKind, _ status: CommandStatus) throws {
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(status)
-        let event = try subject.store.retry(id, now: .base + .seconds(5))
+        let event = try subject.store.retry(id, now: .base + .seconds(5))?.events.first
         let may: Set<CommandStatus> = [.error, .cancelled, .tooManyTimes]
         #expect((event != nil) == may.contains(status))
         guard let event else {
@@ -92,7 +92,7 @@ import Testing
         #expect(try subject.store.command(ids[1])?.deadline == .base + .seconds(1000))
         #expect(try subject.store.command(ids[0])?.offset == 5)
         let expiry = try subject.store.expire(shard: 0, now: .base + .seconds(30), limit: 10)
-        #expect(expiry.cancelled.isEmpty && expiry.next == .base + .seconds(1000))
+        #expect(expiry.effects.isEmpty && expiry.next == .base + .seconds(1000))
     }
 
     @Test(arguments: StoreKind.allCases, [CommandStatus.success, .new, .cancelled])
@@ -100,7 +100,7 @@ import Testing
         let subject = try StoreUnderTest(kind)
         let id = try subject.make(.inDoubt)
         #expect(try subject.store.resolve(id, as: .error, now: .base) == nil)
-        #expect(try subject.store.resolve(id, as: status, now: .base)?.transition.status == status)
+        #expect(try subject.store.resolve(id, as: status, now: .base)?.events.map(\.transition.status) == [status])
         #expect(try subject.status(id) == status)
         #expect(try subject.store.resolve(id, as: status, now: .base) == nil)
         #expect(try subject.countsAreTrue())
@@ -131,10 +131,10 @@ import Testing
         try subject.claim(done)
         try subject.apply(.end(done, claim: 1, .success(result: nil)))
         let early = try subject.store.expire(shard: 0, now: .base + .seconds(9), limit: 10)
-        #expect(early.cancelled.isEmpty && early.ownersToNotify.isEmpty && early.next == .base + .seconds(10))
+        #expect(early.effects.isEmpty && early.next == .base + .seconds(10))
         let expiry = try subject.store.expire(shard: 0, now: .base + .seconds(10), limit: 10)
-        #expect(expiry.cancelled.map(\.transition.id) == [waiting])
-        #expect(expiry.ownersToNotify.map(\.id) == [running])
+        #expect(expiry.effects.events.map(\.transition.id) == [waiting])
+        #expect(expiry.effects.requests.map(\.id) == [running])
         #expect(expiry.next == .base + .seconds(100))
         #expect(try subject.status(waiting) == .cancelled)
         #expect(try subject.store.command(waiting)?.reason == "its deadline passed")

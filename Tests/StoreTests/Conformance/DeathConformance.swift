@@ -13,9 +13,9 @@ import Testing
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: epoch, charges: charges, started: started, reason: "the worker died",
             now: .base + .seconds(9)
-        ) { some, what in
-            events += some
-            ready += what
+        ) { effects in
+            events += effects.events
+            ready += effects.ready
         }
         // The reap reports exactly the commands that are ready afterwards.
         let told = Set(ready.map(\.id))

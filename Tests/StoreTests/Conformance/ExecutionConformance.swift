@@ -97,7 +97,7 @@ import Testing
         let writes: [ExecutionWrite] = [.claim(id, sent: true), .claim(id, sent: true)]
         let shard = id.shard(of: subject.store.shardCount)
         let outcomes = try subject.store.apply(writes, shard: shard, seat: 2, epoch: 5, now: .base)
-        #expect(outcomes == [.refused, .refused])
+        #expect(Array(outcomes) == [.refused, .refused])
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -144,7 +144,7 @@ import Testing
         // The worker died, and another one has claimed the command.
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "killed",
-            now: .base, released: { _, _ in })
+            now: .base, released: { _ in })
         try subject.open(epoch: 9)
         #expect(try checkpoint(epoch: 9, turn: try #require(try subject.store.command(id)).turn) == [7, 8])
         // A late write of the dead worker is refused.
@@ -246,7 +246,7 @@ import Testing
                         seat: StoreUnderTest.seat, epoch: epoch, charges: random.chance(0.7), started: nil,
                         reason: "died",
                         now: now
-                    ) { _, _ in }
+                    ) { _ in }
                     epoch += 1
                     try subject.open(epoch: epoch)
                 }

@@ -106,7 +106,7 @@ import Testing
         var released: [ReadyCommand] = []
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "killed",
-            now: .base, released: { released += $1 })
+            now: .base, released: { released += $0.ready })
         #expect(released.map(\.remaining) == [300])
     }
 

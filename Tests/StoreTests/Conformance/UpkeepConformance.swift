@@ -243,7 +243,7 @@ import Testing
         try subject.store.reap(
             seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, charges: false, started: nil, reason: "dead",
             now: .base
-        ) { _, _ in }
+        ) { _ in }
         #expect(try take() == [ids[2]])
         // Neither a command that was claimed, cancelled or deleted meanwhile, nor one that is claimed.
         try subject.open()

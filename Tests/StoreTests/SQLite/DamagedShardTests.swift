@@ -119,7 +119,7 @@ import Testing
         // This store has not opened a shard yet.
         let store = try SQLiteStore(directory: fixture.data, create: false)
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _, _ in }
+            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         let wanted: StoreError.Code = use == "read" ? .permission : .failed
@@ -178,8 +178,8 @@ import Testing
             return
         }
         var released: [StatusEvent] = []
-        try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "died", now: .now) { events, _ in
-            released += events
+        try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "died", now: .now) { effects in
+            released += effects.events
         }
         #expect(released.count == 1)
         #expect(try store.counts()[.new] >= 200)

@@ -98,7 +98,7 @@ import Testing
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _, _ in }
+            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         #expect(error?.code == .busy)
@@ -112,7 +112,7 @@ import Testing
     @Test func `an empty batch of writes tests whether a shard can be written to`() throws {
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 1)
-        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero) == [])
+        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero).isEmpty)
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         #expect(throws: StoreError.self) {
@@ -144,7 +144,7 @@ import Testing
             switch upkeep {
             case .prune: return try store.prune(shard: 0, before: late, statuses: [.cancelled], limit: 10).count
             case .dueTimes: return try store.promoteDue(shard: 0, now: late, limit: 10).ready.count
-            case .deadlines: return try store.expire(shard: 0, now: late, limit: 10).cancelled.count
+            case .deadlines: return try store.expire(shard: 0, now: late, limit: 10).effects.events.count
             case .sessionBegins:
                 try store.open(Session(seat: 2, epoch: 1, pid: 1, startTime: 2, bootID: "b"), shard: 0)
                 return try store.sessions().count - 1

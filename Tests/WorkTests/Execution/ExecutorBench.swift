@@ -93,7 +93,9 @@ final class Bench: Sendable {
     }
 
     func cancel(_ id: CommandID) throws {
-        guard case .requested(let row) = try store.cancel(id, reason: "by a test", now: .now) else { return }
+        guard case .requested(let effects) = try store.cancel(id, reason: "by a test", now: .now),
+            let row = effects.requests.first
+        else { return }
         var control = ControlState()
         control.cancels = [.init(id: id, claim: row.claim)]
         executor.control(control)
@@ -104,7 +106,7 @@ final class Bench: Sendable {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(
             seat: session.seat, epoch: session.epoch, charges: false, started: nil, reason: "lost", now: .now,
-            released: { _, _ in })
+            released: { _ in })
         try store.open(other)
         _ = try store.apply(
             [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch,

@@ -17,7 +17,7 @@ import Wire
         #expect(try bench.statuses(id) == [.new, .queued, .sent, .success])
         #expect(try bench.store.result(id) == Array("{\"ok\":true}".utf8))
         await bench.executor.idle()
-        let (state, reports) = bench.executor.takeReports()
+        let (state, reports, _) = bench.executor.takeReports()
         #expect(reports.map(\.event.transition.status) == [.queued, .sent, .success])
         #expect(state.completed == 1)
         #expect(state.resolved == 1)

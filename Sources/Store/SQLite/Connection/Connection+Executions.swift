@@ -139,7 +139,8 @@ extension Connection {
         let command = row.command
         // `finishCached` leaves the unique key alone, so that it touches no index for it.
         let givesKeyUp = command.uniqueKey != nil && command.uniqueFor.isGivenUp(in: .success)
-        guard command.status == .sent, command.reason == nil, row.openDeadline == nil, !command.suspect, !givesKeyUp,
+        guard command.status == .sent, row.relations.isEmpty, command.reason == nil, row.openDeadline == nil,
+            !command.suspect, !givesKeyUp,
             let seat = command.seat
         else { return }
         if cachedClaims.count >= Self.maxCachedClaims { cachedClaims.removeAll(keepingCapacity: true) }

@@ -29,6 +29,8 @@ final class Connection: @unchecked Sendable {
     private let wal = WALSize()
     private let busyTimeout = BusyTimeout()
     var changes = TransactionChanges()
+    /// Of the last transaction, on other commands than those that its body has changed.
+    private(set) var effects = Effects()
     /// Rows as their claims on this connection left them, so that a plain success need not read the row.
     var cachedClaims: [CommandID: CachedClaim] = [:]
     /// Types read from the shard so far. Types are only ever added, so each of them is still known.
@@ -220,6 +222,7 @@ final class Connection: @unchecked Sendable {
             newest.reset()
             if newest.takeWasPreparedAgain() { try requireVersion() }
             let value = try body(self)
+            try settle()
             try writeChanges()
             try statement(.commit).run()
             return value
@@ -228,6 +231,22 @@ final class Connection: @unchecked Sendable {
             rollback()
             throw error
         }
+    }
+
+    /// Writes the effects on other commands.
+    private func settle() throws(StoreError) {
+        effects = Effects()
+        guard let first = changes.related.first else { return }
+        var settlements = Settlements(self, shard: shard, now: first.at)
+        try settlements.run()
+        effects = settlements.effects
+    }
+
+    /// Goes on with effects that earlier transactions have left.
+    func settlePostponed(now: Timestamp, limit: Int) throws(StoreError) -> Effects {
+        var settlements = Settlements(self, shard: shard, now: now, limit: limit)
+        try settlements.runPostponed()
+        return settlements.effects
     }
 
     /// Uses the statements for a shard of this version from now on.

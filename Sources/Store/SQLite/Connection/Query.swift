@@ -17,6 +17,10 @@ enum Query: Int, CaseIterable {
     case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
     case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
+    case node, nodesAfter, saveNode, insertNode, nodesOf, dependantsOf, dependenciesOf, saveDependency,
+        insertDependency, markParent
+    case flow, saveFlow, insertFlow, nextCascade, cascadeOf, saveCascade, removeCascade
+    case deleteNode, deleteDependencies, deleteDependants, deleteFlow
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
     /// The columns of a command in the order in which ``StoredCommand/init(_:_:)`` reads them.
@@ -24,9 +28,9 @@ enum Query: Int, CaseIterable {
         c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
         c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
         c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
-        c.updated_at, c.dead_at, c.unique_for
+        c.updated_at, c.dead_at, c.unique_for, c.relations
         """
-    static let columnCount: Int32 = 30
+    static let columnCount: Int32 = 31
 
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
@@ -95,7 +99,7 @@ enum Query: Int, CaseIterable {
             """
             UPDATE command SET status = 4, last = ?2, updated_at = ?3, offset = total
             WHERE turn = ?1 AND status = 2 AND claim = ?4 AND qos = ?5 AND last = ?6 AND suspect = 0
-            AND cancel_requested = 0
+            AND cancel_requested = 0 AND ifnull(relations, 0) = 0
             """
         case .progress: "UPDATE command SET offset = ?2, total = ?3, updated_at = ?4 WHERE turn = ?1"
         case .save:
@@ -228,12 +232,40 @@ enum Query: Int, CaseIterable {
         case .prunedThrough: "SELECT value FROM meta WHERE key = 'pruned'"
         case .setPrunedThrough: "UPDATE meta SET value = ?1 WHERE key = 'pruned'"
         case .transitionsAfter: "SELECT seq, id, status, at FROM transition WHERE seq > ?1 ORDER BY seq"
-        case .ended: "SELECT turn, last, status, qos FROM command WHERE id = ?1 AND last = ?2"
+        case .ended: "SELECT turn, last, status, qos, ifnull(relations, 0) FROM command WHERE id = ?1 AND last = ?2"
         case .deadBefore:
             """
-            SELECT turn, last, status, qos FROM command INDEXED BY command_dead
+            SELECT turn, last, status, qos, ifnull(relations, 0) FROM command INDEXED BY command_dead
             WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at LIMIT ?4
             """
+        case .node: "SELECT turn, flow, name, pending, flags, cause FROM node WHERE turn = ?1"
+        case .nodesAfter:
+            "SELECT turn, flow, name, pending, flags, cause FROM node WHERE turn > ?1 ORDER BY turn LIMIT ?2"
+        case .saveNode: "UPDATE node SET pending = ?2, flags = ?3, cause = ?4 WHERE turn = ?1"
+        case .insertNode: "INSERT INTO node(turn, flow, name, pending, flags) VALUES (?1, ?2, ?3, ?4, ?5)"
+        case .nodesOf: "SELECT turn FROM node WHERE flow = ?1 AND turn > ?2 ORDER BY turn LIMIT ?3"
+        case .dependantsOf:
+            """
+            SELECT parent, child, condition, state FROM dependency
+            WHERE parent = ?1 AND child > ?2 ORDER BY child LIMIT ?3
+            """
+        case .dependenciesOf: "SELECT parent, child, condition, state FROM dependency WHERE child = ?1 ORDER BY parent"
+        case .saveDependency: "UPDATE dependency SET state = ?3 WHERE parent = ?1 AND child = ?2"
+        case .insertDependency:
+            "INSERT OR IGNORE INTO dependency(parent, child, condition, state) VALUES (?1, ?2, ?3, ?4)"
+        case .markParent: "UPDATE command SET relations = relations | 2 WHERE turn = ?1"
+        case .flow: "SELECT turn, nodes, failed, first_failed, stops_on_failure FROM flow WHERE turn = ?1"
+        case .saveFlow: "UPDATE flow SET failed = ?2, first_failed = ?3 WHERE turn = ?1"
+        case .insertFlow: "INSERT INTO flow(turn, nodes, failed, stops_on_failure) VALUES (?1, ?2, 0, ?3)"
+        case .nextCascade: "SELECT turn, step, after FROM cascade LIMIT 1"
+        case .cascadeOf: "SELECT turn, step, after FROM cascade WHERE turn = ?1 AND step = ?2"
+        case .saveCascade: "INSERT OR REPLACE INTO cascade(turn, step, after) VALUES (?1, ?2, ?3)"
+        case .removeCascade: "DELETE FROM cascade WHERE turn = ?1 AND step = ?2"
+        case .deleteNode: "DELETE FROM node WHERE turn = ?1"
+        case .deleteDependencies: "DELETE FROM dependency WHERE child = ?1"
+        case .deleteDependants: "DELETE FROM dependency WHERE parent = ?1"
+        case .deleteFlow: "DELETE FROM flow WHERE turn = ?1"
+
         case .deleteCommand: "DELETE FROM command WHERE turn = ?1 AND last = ?2"
         case .deletePayload: "DELETE FROM payload WHERE turn = ?1 RETURNING body"
         case .previousTransition: "SELECT previous FROM transition WHERE seq = ?1"
@@ -253,12 +285,14 @@ enum Query: Int, CaseIterable {
     /// all the others, which took 3 ms for 512.
     enum Insert {
         case commands, payloads, transitions
+        /// Commands that wait for others, or are a part of a flow.
+        case relatedCommands
 
         /// - Parameter version: of the shard. The columns that an earlier one lacks are the last parameters of a row.
         func sql(rows: Int, version: Int) -> String {
             switch self {
             case .commands:
-                let added = Schema.addedColumns.filter { $0.version <= version }
+                let added = Schema.insertedColumns.filter { $0.version <= version }
                 return values(
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
@@ -266,6 +300,13 @@ enum Query: Int, CaseIterable {
                     \(added.map { ", " + $0.name }.joined()), status)
                     """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?\(added.map { _ in ", ?" }.joined()), 0)", rows
                 )
+            case .relatedCommands:
+                return values(
+                    """
+                    INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
+                    open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status,
+                    relations)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 return values(

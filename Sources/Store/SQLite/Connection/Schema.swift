@@ -16,7 +16,9 @@ enum Schema {
     /// The lowest version that a program must know to use a shard of ``version``.
     static let minReader = 2
     /// Columns of `command` that a shard of an earlier version lacks. They read as NULL there.
-    static let addedColumns: [(version: Int, name: String)] = [(3, "unique_for")]
+    static let addedColumns: [(version: Int, name: String)] = [(3, "unique_for"), (3, "relations")]
+    /// Those that every insert writes. The others have a default.
+    static let insertedColumns: [(version: Int, name: String)] = [(3, "unique_for")]
     /// Temporary tables of a connection to a shard of an earlier version, in the place of tables that it lacks. Their
     /// rows end with the connection.
     static let substitutes: [(version: Int, sql: String)] = [
@@ -124,6 +126,31 @@ enum Schema {
         -- The commands that became ready after later ones, until the coordinator has read them: it reads the others in the
         -- order of their turns, and may have read that far already.
         CREATE TABLE ready_again(turn INTEGER PRIMARY KEY) STRICT;
+
+        -- How the command is related to others (`CommandRelations`); 0 for most.
+        ALTER TABLE command ADD COLUMN relations INTEGER NOT NULL DEFAULT 0;
+
+        -- A command that waits for others, or is a part of a flow. `flow` and `cause` are turns. A flow has a row too, with
+        -- the number of its nodes that have not ended in `pending`.
+        CREATE TABLE node(
+            turn INTEGER PRIMARY KEY, flow INTEGER, name TEXT, pending INTEGER NOT NULL, flags INTEGER NOT NULL,
+            cause INTEGER
+        ) STRICT;
+        CREATE INDEX node_of_flow ON node(flow, turn) WHERE flow IS NOT NULL;
+        -- `parent` and `child` are turns.
+        CREATE TABLE dependency(
+            parent INTEGER NOT NULL, child INTEGER NOT NULL, condition INTEGER NOT NULL, state INTEGER NOT NULL,
+            PRIMARY KEY(parent, child)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX dependency_child ON dependency(child);
+        CREATE TABLE flow(
+            turn INTEGER PRIMARY KEY, nodes INTEGER NOT NULL, failed INTEGER NOT NULL, first_failed INTEGER,
+            stops_on_failure INTEGER NOT NULL
+        ) STRICT;
+        -- Effects on other commands that are still to be written (`CascadeRow`).
+        CREATE TABLE cascade(
+            turn INTEGER NOT NULL, step INTEGER NOT NULL, after INTEGER NOT NULL, PRIMARY KEY(turn, step)
+        ) STRICT, WITHOUT ROWID;
 
         -- For lists, in the order of the ids. It has the statuses that few commands of a healthy store have, so that a submit,
         -- a claim and a success do not touch it.

@@ -31,6 +31,7 @@ extension StoredCommand {
         command.updatedAt = row.time(27)
         deadAt = row.optionalTime(28)
         command.uniqueFor = UniquePeriod(stored: row.optionalInt64(29))
+        relations = CommandRelations(rawValue: row.int(30))
     }
 }
 

@@ -1,0 +1,44 @@
+/// A flow that is about to be submitted: commands, and the order in which their ends let others run.
+public struct FlowDraft: Sendable, Equatable {
+    /// A command that runs when the flow has ended, and is not a part of it.
+    public struct Callback: Sendable, Equatable {
+        /// The ends of the flow that let it run.
+        public var condition: DependencyCondition
+        /// The command. It has no unique key.
+        public var draft: CommandDraft
+
+        /// Makes a callback.
+        public init(on condition: DependencyCondition, _ draft: CommandDraft) {
+            self.condition = condition
+            self.draft = draft
+        }
+    }
+
+    /// A name for people; it need not be unique.
+    public var name: String
+    /// In any order. An empty flow is a success at once.
+    public var nodes: [FlowNode]
+    /// At most one for each condition. Empty by default.
+    public var callbacks: [Callback] = []
+    /// Whether the failure of one node cancels the others. The default is false: nodes that do not depend on it run on.
+    public var stopsOnFailure = false
+    /// How urgent the flow itself is, for lists; each node has its own. The default is `default`.
+    public var qos = QualityOfService.default
+    /// The flow is cancelled at this time. Nil, the default: never.
+    public var deadline: Timestamp?
+    /// As ``CommandDraft/uniqueKey``: equal flows are compared by their documents. Nil, the default.
+    public var uniqueKey: String?
+    /// As ``CommandDraft/uniqueFor``.
+    public var uniqueFor = UniquePeriod.kept
+
+    /// Makes a flow whose other fields have their defaults.
+    public init(_ name: String, nodes: [FlowNode]) {
+        self.name = name
+        self.nodes = nodes
+    }
+
+    /// The maximum number of nodes.
+    public static let maxNodes = 100_000
+    /// The maximum number of dependencies between nodes.
+    public static let maxDependencies = 1_000_000
+}

@@ -1,0 +1,14 @@
+/// How a command is related to others: which tables have rows of it. Empty for a command that waits for none, and that
+/// none waits for; such a command costs nothing more than one comparison.
+///
+/// The raw value is the column `relations`.
+struct CommandRelations: OptionSet, Sendable {
+    let rawValue: Int
+
+    /// It has a row in `node`: it waits or waited for others, is a part of a flow, or is a flow.
+    static let node = CommandRelations(rawValue: 1)
+    /// Others wait for it: it is the parent of rows in `dependency`.
+    static let parent = CommandRelations(rawValue: 2)
+    /// It is a flow: it has a row in `flow`.
+    static let flow = CommandRelations(rawValue: 4)
+}

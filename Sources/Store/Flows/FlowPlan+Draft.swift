@@ -1,0 +1,72 @@
+internal import Commands
+internal import Crypto
+
+extension FlowPlan {
+    /// The command that is the flow.
+    var draft: CommandDraft {
+        let payload = JSONValue.object([
+            .init("name", .string(flow.name)), .init("nodes", .integer(Int64(nodes.count))),
+        ])
+        var draft = CommandDraft(
+            type: CommandType.flow, payload: payload.bytes, destination: .none, qos: flow.qos, idempotent: true)
+        draft.deadline = flow.deadline
+        draft.uniqueKey = flow.uniqueKey
+        draft.uniqueFor = flow.uniqueFor
+        if flow.uniqueKey != nil { draft.identity = identity }
+        return draft
+    }
+
+    /// The drafts of nodes and callbacks.
+    var drafts: [CommandDraft] { nodes.map(\.draft) + flow.callbacks.map(\.draft) }
+
+    /// Why every store refuses it; nil where it is valid.
+    var problem: StoreError? {
+        for node in nodes {
+            if var problem = node.draft.problem {
+                problem.message = "Node “\(node.name)”: \(problem.message)"
+                return problem
+            }
+        }
+        return flow.callbacks.lazy.compactMap(\.draft.problem).first
+    }
+
+    /// Equal for flows with the same work: a digest over the nodes, their order, and the callbacks.
+    private var identity: [UInt8] {
+        var hash = SHA256()
+        func add(_ text: String) { hash.update(data: Array("\(text.utf8.count):\(text)".utf8)) }
+        func add(_ draft: CommandDraft) { hash.update(data: UniqueKey.digest(of: draft)) }
+        for node in nodes {
+            add(node.name)
+            add(node.draft)
+            for parent in node.parents { add("\(parent.position) \(parent.condition.rawValue)") }
+            add(node.mayFail ? "may fail" : "")
+        }
+        for callback in flow.callbacks {
+            add(callback.condition.name)
+            add(callback.draft)
+        }
+        return Array(hash.finalize())
+    }
+}
+
+extension StoreError {
+    static func noParent(_ id: CommandID) -> StoreError {
+        StoreError(.notFound, "There is no command \(id) to wait for.", id: id)
+    }
+
+    /// Refuses a retry that would wait for a command which has ended.
+    static func waits(_ row: StoredCommand, forRetryOf parent: StoredCommand) -> StoreError {
+        StoreError(
+            .conflict,
+            "Command \(row.id) waits for \(parent.id), which has ended in status \(parent.command.status); retry that one, "
+                + "and this one follows.", id: row.id)
+    }
+
+    /// Refuses a dependency on a command that has ended in another way.
+    static func neverRuns(after parent: StoredCommand, _ condition: DependencyCondition) -> StoreError {
+        StoreError(
+            .invalid,
+            "Command \(parent.id) has ended in status \(parent.command.status), so a command that waits for its "
+                + "\(condition.name) would never run.", id: parent.id)
+    }
+}

@@ -1,0 +1,95 @@
+internal import Commands
+
+/// Counts the relations of commands anew, and compares them with what is stored.
+struct RelationCheck<Rows: RelationRows> {
+    var rows: Rows
+    private(set) var problems: [String] = []
+    /// Effects are still to be written, so states may lag behind.
+    private var isSettling = false
+
+    /// Problems that are reported.
+    private static var maxProblems: Int { 100 }
+
+    init(_ rows: Rows) { self.rows = rows }
+
+    mutating func run() throws(StoreError) {
+        isSettling = try rows.cascade() != nil
+        var after: Int64 = 0
+        while problems.count < Self.maxProblems {
+            let page = try rows.nodes(after: after, limit: 1000)
+            guard let last = page.last else { return }
+            for node in page { try check(node) }
+            after = last.turn
+        }
+    }
+
+    private mutating func check(_ node: NodeRow) throws(StoreError) {
+        guard let row = try rows.command(turn: node.turn) else {
+            return problems.append("node \(node.turn) has no command")
+        }
+        if row.relations.contains(.flow) { try checkFlow(row, node) } else { try checkDependencies(row, node) }
+    }
+
+    private mutating func checkDependencies(_ row: StoredCommand, _ node: NodeRow) throws(StoreError) {
+        let dependencies = try rows.dependencies(of: node.turn)
+        let open = dependencies.count { $0.state != .satisfied }
+        expect(
+            node.pending == open, row, "waits for \(node.pending), and \(open) of its dependencies are not satisfied")
+        for dependency in dependencies {
+            guard let parent = try rows.command(turn: dependency.parent) else {
+                expect(false, row, "waits for turn \(dependency.parent), which has no command")
+                continue
+            }
+            let flags = try rows.node(dependency.parent)?.flags ?? []
+            let outcome = ParentOutcome(parent.command.status, flags)
+            let state = DependencyRow.State.initialState(dependency.condition, outcome)
+            // A failure that was retried since keeps what it has satisfied.
+            let isLegal =
+                dependency.state == state || dependency.state == .satisfied && dependency.condition != .success
+            expect(
+                isSettling || isLegal, row,
+                "has the state \(dependency.state) for \(parent.id), which is \(parent.command.status)")
+        }
+        let isUnsatisfiable = dependencies.contains { $0.state == .unsatisfiable }
+        switch row.command.status {
+        case .blocked:
+            expect(isSettling || open > 0 && !isUnsatisfiable, row, "is blocked by nothing")
+        case .cancelled: break
+        case .new, .queued, .sent, .error, .success, .inDoubt, .tooManyTimes:
+            expect(open == 0, row, "is \(row.command.status) before what it waits for")
+        }
+    }
+
+    private mutating func checkFlow(_ row: StoredCommand, _ node: NodeRow) throws(StoreError) {
+        guard let flow = try rows.flow(node.turn) else { return expect(false, row, "has no flow row") }
+        var (open, failed, after) = (0, 0, Int64(0))
+        while true {
+            let page = try rows.nodes(of: node.turn, after: after, limit: 1000)
+            guard let last = page.last else { break }
+            after = last
+            for turn in page {
+                guard let member = try rows.node(turn), !member.flags.contains(.callback),
+                    let command = try rows.command(turn: turn)?.command
+                else { continue }
+                if !command.status.isEnd {
+                    open += 1
+                } else if command.status != .success, member.flags.isDisjoint(with: [.mayFail, .notNeeded]) {
+                    failed += 1
+                }
+            }
+        }
+        expect(node.pending == open, row, "counts \(node.pending) nodes that have not ended, and there are \(open)")
+        expect(flow.failed == failed, row, "counts \(flow.failed) failed nodes, and there are \(failed)")
+        guard !isSettling else { return }
+        switch row.command.status {
+        case .blocked: expect(open > 0, row, "waits for no node")
+        case .success: expect(failed == 0, row, "is a success with \(failed) failed nodes")
+        case .cancelled, .tooManyTimes: expect(open == 0, row, "has ended before \(open) of its nodes")
+        case .new, .queued, .sent, .error, .inDoubt: expect(false, row, "is \(row.command.status)")
+        }
+    }
+
+    private mutating func expect(_ isTrue: Bool, _ row: StoredCommand, _ problem: String) {
+        if !isTrue { problems.append("command \(row.id) \(problem)") }
+    }
+}

@@ -1,0 +1,317 @@
+internal import Commands
+
+/// Writes the effects that ends and retries of commands have on others, within the transaction that ends or retries
+/// them. Pure: both stores do what this decides.
+///
+/// A transaction changes a bounded number of rows. The rest is left in `cascade`, and goes on in the next transactions
+/// (``ExecutionStore/settle(shard:now:limit:)``), so that a flow of 100,000 nodes holds up no other command.
+struct Settlements<Rows: RelationRows> {
+    /// Rows that one transaction changes.
+    static var limit: Int { 1024 }
+
+    let shard: Int
+    let now: Timestamp
+    var rows: Rows
+    private(set) var effects = Effects()
+    /// Rows that may still be changed.
+    private var left: Int
+    private var work: [CascadeRow] = []
+    /// By child: dependencies that became satisfied. They are summed, because many parents of one child may end in a commit.
+    private var satisfied: [Int64: Int] = [:]
+    private var flowChanges: [Int64: FlowChange] = [:]
+    /// Flags of nodes that were reopened, as they were before.
+    private var flagsBefore: [Int64: NodeRow.Flags] = [:]
+    /// Flows that were read, and whether they let no more nodes start.
+    private var stopping: [Int64: Bool] = [:]
+
+    private struct FlowChange {
+        var ended = 0
+        var failed = 0
+        var failedNode: Int64?
+    }
+
+    init(_ rows: Rows, shard: Int, now: Timestamp, limit: Int = Self.limit) {
+        self.rows = rows
+        self.shard = shard
+        self.now = now
+        left = limit
+    }
+
+    /// Settles what the transaction has changed so far.
+    mutating func run() throws(StoreError) {
+        while true {
+            for change in rows.changes.takeRelated() { try take(change) }
+            if left > 0, let next = work.popLast() {
+                try perform(next)
+            } else if !satisfied.isEmpty {
+                try releaseSatisfied()
+            } else if !flowChanges.isEmpty {
+                try countInFlows()
+            } else {
+                break
+            }
+            if left <= 0 { try postpone() }
+        }
+        if effects.hasMore { return }
+        effects.hasMore = try rows.cascade() != nil
+    }
+
+    /// Goes on with cascades that earlier transactions have left.
+    mutating func runPostponed() throws(StoreError) {
+        while left > 0, let next = try rows.cascade() {
+            try rows.remove(next)
+            work.append(next)
+            try run()
+        }
+        effects.hasMore = try rows.cascade() != nil
+    }
+
+    /// Leaves the work to other transactions.
+    private mutating func postpone() throws(StoreError) {
+        for cascade in work { try rows.save(cascade) }
+        if !work.isEmpty { effects.hasMore = true }
+        work = []
+    }
+
+    /// A related command has ended, is not ended any more, or its flow is cancelled or retried.
+    private mutating func take(_ change: TransactionChanges.Related) throws(StoreError) {
+        switch change.kind {
+        case .ended:
+            try countInFlow(change.turn, isEnd: true, isFailure: change.status != .success)
+            if change.isParent { work.append(CascadeRow(turn: change.turn, step: .settle, after: 0)) }
+        case .reopened:
+            try countInFlow(change.turn, isEnd: false, isFailure: true)
+            if var node = try rows.node(change.turn), node.cause != nil || node.flags.contains(.notNeeded) {
+                node.cause = nil
+                node.flags.remove(.notNeeded)
+                try rows.save(node)
+            }
+            if change.isParent { work.append(CascadeRow(turn: change.turn, step: .reopen, after: 0)) }
+        case .flowCancelled: work.append(CascadeRow(turn: change.turn, step: .cancel, after: 0))
+        case .flowRetried: work.append(CascadeRow(turn: change.turn, step: .retry, after: 0))
+        }
+    }
+
+    private mutating func perform(_ cascade: CascadeRow) throws(StoreError) {
+        switch cascade.step {
+        case .settle: try settle(cascade)
+        case .reopen: try reopen(cascade)
+        case .cancel: try cancelNodes(cascade)
+        case .retry: try retryNodes(cascade)
+        }
+    }
+
+    /// Changes rows one after the other, as many as may be changed, and goes on later where more are left.
+    private mutating func step(
+        _ cascade: CascadeRow, over turns: [Int64], _ body: (inout Self, Int64) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        for turn in turns { try body(&self, turn) }
+        guard let last = turns.last else { return }
+        left -= turns.count
+        work.append(CascadeRow(turn: cascade.turn, step: cascade.step, after: last))
+    }
+
+    private var pageSize: Int { max(min(left, 256), 1) }
+
+    // MARK: Dependants
+
+    /// The dependants of a command that has ended.
+    private mutating func settle(_ cascade: CascadeRow) throws(StoreError) {
+        guard let parent = try rows.command(turn: cascade.turn) else { return }
+        let node = try rows.node(cascade.turn)
+        guard let outcome = ParentOutcome(parent.command.status, node?.flags ?? []) else { return }
+        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
+        for var dependency in page where dependency.state != .satisfied {
+            if outcome.satisfies(dependency.condition) {
+                if dependency.state == .unsatisfiable { try revive(dependency.child, from: cascade.turn) }
+                dependency.state = .satisfied
+                try rows.save(dependency)
+                satisfied[dependency.child, default: 0] += 1
+            } else if dependency.state == .open {
+                dependency.state = .unsatisfiable
+                try rows.save(dependency)
+                try cancel(
+                    dependency, after: parent, name: node?.name, isUnneeded: outcome.makesUnneeded(dependency.condition)
+                )
+            }
+        }
+        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
+    }
+
+    /// Cancels a command that cannot run any more, or is not needed.
+    private mutating func cancel(
+        _ dependency: DependencyRow, after parent: StoredCommand, name: String?, isUnneeded: Bool
+    ) throws(StoreError) {
+        guard var child = try rows.command(turn: dependency.child), child.command.status == .blocked,
+            var node = try rows.node(dependency.child)
+        else { return }
+        node.cause = dependency.parent
+        if isUnneeded { node.flags.insert(.notNeeded) }
+        try rows.save(node)
+        let name = "“\(name ?? parent.id.description)”"
+        let reason: String
+        if isUnneeded {
+            reason =
+                parent.command.status == .success
+                ? "not needed: \(name) succeeded" : "not needed: \(name) was not needed"
+        } else {
+            let word = parent.command.status == .cancelled ? "was cancelled" : "was given up"
+            reason = "it waited for \(name), which \(word)" + (parent.command.reason.map { ": \($0)" } ?? "")
+        }
+        let transition = child.cancelBlocked(reason: reason, now: now, &rows.changes)
+        try rows.save(child)
+        effects.events.append(child.event(transition, shard: shard))
+    }
+
+    private mutating func releaseSatisfied() throws(StoreError) {
+        let counts = satisfied.sorted { $0.key < $1.key }
+        satisfied = [:]
+        for (turn, count) in counts {
+            guard var node = try rows.node(turn) else { continue }
+            node.pending -= count
+            try rows.save(node)
+            if node.pending == 0 { try release(node) }
+        }
+    }
+
+    /// The last dependency is satisfied.
+    private mutating func release(_ node: NodeRow) throws(StoreError) {
+        guard var row = try rows.command(turn: node.turn), row.command.status == .blocked,
+            !row.relations.contains(.flow)
+        else { return }
+        if let flow = node.flow, node.flags.isDisjoint(with: [.finalizer, .callback]), try isStopping(flow) {
+            let transition = row.cancelBlocked(reason: StoredCommand.flowCancelled, now: now, &rows.changes)
+            try rows.save(row)
+            effects.events.append(row.event(transition, shard: shard))
+            return
+        }
+        let transition = row.unblock(now: now, &rows.changes)
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
+        if row.isReady { effects.ready.append(row.ready) }
+    }
+
+    // MARK: Retries
+
+    /// The dependants of a command that is not ended any more.
+    private mutating func reopen(_ cascade: CascadeRow) throws(StoreError) {
+        guard let parent = try rows.command(turn: cascade.turn), !parent.command.status.isEnd else { return }
+        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
+        for var dependency in page where dependency.state == .unsatisfiable {
+            dependency.state = .open
+            try rows.save(dependency)
+            try revive(dependency.child, from: cascade.turn)
+        }
+        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
+    }
+
+    /// A child that the failure of this parent has cancelled waits again, unless another parent's failure keeps it from it.
+    private mutating func revive(_ turn: Int64, from parent: Int64) throws(StoreError) {
+        guard var row = try rows.command(turn: turn), row.command.status == .cancelled,
+            var node = try rows.node(turn), node.cause == parent
+        else { return }
+        let other = try rows.dependencies(of: turn).first { $0.state == .unsatisfiable && $0.parent != parent }
+        if let other {
+            node.cause = other.parent
+            return try rows.save(node)
+        }
+        flagsBefore[turn] = node.flags
+        let transition = row.block(reason: "its parent is retried", now: now, &rows.changes)
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
+    }
+
+    private mutating func retryNodes(_ cascade: CascadeRow) throws(StoreError) {
+        let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
+        if page.isEmpty { flowChanges[cascade.turn, default: FlowChange()].ended += 0 }
+        try step(cascade, over: page) { (self, turn) throws(StoreError) in
+            guard var row = try self.rows.command(turn: turn), let node = try self.rows.node(turn), node.cause == nil,
+                !node.flags.contains(.callback),
+                let transition = row.retry(isBlocked: node.pending > 0, now: self.now, &self.rows.changes)
+            else { return }
+            try self.rows.save(row)
+            self.effects.events.append(row.event(transition, shard: self.shard))
+            if row.isReady { self.effects.ready.append(row.ready) }
+        }
+    }
+
+    // MARK: Flows
+
+    private mutating func cancelNodes(_ cascade: CascadeRow) throws(StoreError) {
+        stopping[cascade.turn] = true
+        let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
+        try step(cascade, over: page) { (self, turn) throws(StoreError) in
+            guard let node = try self.rows.node(turn), node.flags.isDisjoint(with: [.finalizer, .callback]),
+                var row = try self.rows.command(turn: turn)
+            else { return }
+            switch row.cancel(reason: StoredCommand.flowCancelled, now: self.now, &self.rows.changes) {
+            case .cancelled(let transition): self.effects.events.append(row.event(transition, shard: self.shard))
+            case .requested: self.effects.requests.append(row.claimed)
+            case .ended: return
+            }
+            try self.rows.save(row)
+        }
+    }
+
+    /// Whether a flow lets no more nodes start.
+    private mutating func isStopping(_ turn: Int64) throws(StoreError) -> Bool {
+        if let known = stopping[turn] { return known }
+        let flow = try rows.flow(turn)
+        let isStopping =
+            try rows.command(turn: turn)?.command.cancelRequested ?? false
+            || flow.map { $0.stopsOnFailure && $0.failed > 0 } ?? false
+        stopping[turn] = isStopping
+        return isStopping
+    }
+
+    private mutating func countInFlow(_ turn: Int64, isEnd: Bool, isFailure: Bool) throws(StoreError) {
+        guard let node = try rows.node(turn), let flow = node.flow, !node.flags.contains(.callback) else { return }
+        let flags = isEnd ? node.flags : flagsBefore.removeValue(forKey: turn) ?? node.flags
+        let step = isEnd ? 1 : -1
+        var change = flowChanges[flow] ?? FlowChange()
+        change.ended += step
+        if isFailure, flags.isDisjoint(with: [.mayFail, .notNeeded]) {
+            change.failed += step
+            if isEnd, change.failedNode == nil { change.failedNode = turn }
+        }
+        flowChanges[flow] = change
+    }
+
+    private mutating func countInFlows() throws(StoreError) {
+        let changes = flowChanges.sorted { $0.key < $1.key }
+        flowChanges = [:]
+        for (turn, change) in changes {
+            guard var flow = try rows.flow(turn), var node = try rows.node(turn) else { continue }
+            let hadFailed = flow.failed > 0
+            node.pending -= change.ended
+            flow.failed += change.failed
+            if let failed = change.failedNode, !hadFailed { flow.firstFailed = failed }
+            try rows.save(node)
+            try rows.save(flow)
+            guard var row = try rows.command(turn: turn) else { continue }
+            if flow.failed > 0, !hadFailed, flow.stopsOnFailure, row.command.status == .blocked {
+                work.append(CascadeRow(turn: turn, step: .cancel, after: 0))
+            }
+            stopping[turn] = nil
+            if node.pending > 0, row.command.status == .cancelled || row.command.status == .tooManyTimes {
+                let transition = row.block(reason: "one of its nodes is retried", now: now, &rows.changes)
+                try rows.save(row)
+                effects.events.append(row.event(transition, shard: shard))
+            } else if node.pending == 0, row.command.status == .blocked {
+                try end(&row, flow)
+            }
+        }
+    }
+
+    private mutating func end(_ row: inout StoredCommand, _ flow: FlowRow) throws(StoreError) {
+        var reason: String?
+        if flow.failed > 0, let turn = flow.firstFailed, let failed = try rows.command(turn: turn) {
+            let name = try rows.node(turn)?.name ?? failed.id.description
+            let cause = failed.command.reason.map { ": \($0)" } ?? ""
+            reason = "\(flow.failed) of \(flow.nodes) nodes failed, “\(name)” first\(cause)"
+        }
+        let transition = row.endFlow(failed: flow.failed, reason: reason, now: now, &rows.changes)
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
+    }
+}

@@ -1,0 +1,141 @@
+internal import Commands
+
+/// The rows of commands that are related to others.
+extension MemoryShard: RelationRows {
+    func command(turn: Int64) -> StoredCommand? { ids[turn].flatMap { rows[$0] } }
+    mutating func save(_ command: StoredCommand) { store(command) }
+
+    func node(_ turn: Int64) -> NodeRow? { nodes[turn] }
+    mutating func save(_ node: NodeRow) { nodes[node.turn] = node }
+    func nodes(after turn: Int64, limit: Int) -> [NodeRow] {
+        Array(nodes.values.filter { $0.turn > turn }.sorted { $0.turn < $1.turn }.prefix(limit))
+    }
+    func nodes(of flow: Int64, after turn: Int64, limit: Int) -> [Int64] {
+        Array(nodes.values.filter { $0.flow == flow && $0.turn > turn }.map(\.turn).sorted().prefix(limit))
+    }
+
+    func dependants(of parent: Int64, after child: Int64, limit: Int) -> [DependencyRow] {
+        let rows = dependants[parent, default: [:]].values.filter { $0.child > child }
+        return Array(rows.sorted { $0.child < $1.child }.prefix(limit))
+    }
+
+    func dependencies(of child: Int64) -> [DependencyRow] {
+        parents[child, default: []].sorted().compactMap { dependants[$0]?[child] }
+    }
+
+    mutating func save(_ dependency: DependencyRow) {
+        dependants[dependency.parent, default: [:]][dependency.child] = dependency
+        parents[dependency.child, default: []].insert(dependency.parent)
+    }
+
+    func flow(_ turn: Int64) -> FlowRow? { flows[turn] }
+    mutating func save(_ flow: FlowRow) { flows[flow.turn] = flow }
+
+    func cascade() -> CascadeRow? { cascades.first }
+    func cascade(of turn: Int64, _ step: CascadeRow.Step) -> CascadeRow? {
+        cascades.first { $0.turn == turn && $0.step == step }
+    }
+    mutating func save(_ cascade: CascadeRow) {
+        remove(cascade)
+        cascades.append(cascade)
+    }
+    mutating func remove(_ cascade: CascadeRow) {
+        cascades.removeAll { $0.turn == cascade.turn && $0.step == cascade.step }
+    }
+
+    // MARK: Inserts
+
+    mutating func insert(
+        dependant draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
+    ) -> Result<Submission, StoreError> {
+        let turn = turn + 1
+        var dependencies: [DependencyRow] = []
+        for dependency in draft.dependencies {
+            guard let parent = rows[dependency.parent] else { return .failure(.noParent(dependency.parent)) }
+            let outcome = ParentOutcome(parent.command.status, nodes[parent.command.turn]?.flags ?? [])
+            let state = DependencyRow.State.initialState(dependency.condition, outcome)
+            guard state != .unsatisfiable else { return .failure(.neverRuns(after: parent, dependency.condition)) }
+            dependencies.append(
+                DependencyRow(parent: parent.command.turn, child: turn, condition: dependency.condition, state: state))
+        }
+        let open = dependencies.count { $0.state == .open }
+        var row = StoredCommand(draft, digest: digest, id: id, turn: turn, now: now)
+        row.relations = .node
+        if open > 0 { row.command.status = .blocked }
+        nodes[turn] = NodeRow(turn: turn, pending: open)
+        insert(row, payload: draft.payload)
+        for dependency in dependencies {
+            save(dependency)
+            if var parent = command(turn: dependency.parent) {
+                parent.relations.insert(.parent)
+                store(parent)
+            }
+        }
+        // A flow stays as long as a command outside of it depends on one of its nodes.
+        for flow in dependencies.compactMap({ nodes[$0.parent]?.flow }) where dependants[flow]?[turn] == nil {
+            save(DependencyRow(parent: flow, child: turn, condition: .end, state: .satisfied))
+            if var row = command(turn: flow) {
+                row.relations.insert(.parent)
+                store(row)
+            }
+        }
+        return .success(Submission(id: id, isExisting: false, turn: turn))
+    }
+
+    mutating func insert(_ layout: FlowLayout) {
+        for member in layout.members {
+            nodes[member.node.turn] = member.node
+            for dependency in member.dependencies { save(dependency) }
+        }
+        flows[layout.flow.turn] = layout.flow
+        for member in layout.members { insert(member.row, payload: member.payload) }
+    }
+
+    /// The commands that are deleted with this one; nil where it goes with its flow, or with the last command that depends on
+    /// it.
+    func prunable(_ row: StoredCommand, isOld: (StoredCommand) -> Bool) -> [StoredCommand]? {
+        let turn = row.command.turn
+        let isFlow = row.relations.contains(.flow)
+        if !isFlow, nodes[turn]?.flow != nil { return nil }
+        let own = [row] + (isFlow ? nodes(of: turn, after: 0, limit: .max).compactMap { command(turn: $0) } : [])
+        var gone = Set(own.map(\.command.turn))
+        let isNeeded = gone.contains { dependants[$0, default: [:]].keys.contains { !gone.contains($0) } }
+        if isNeeded || own.contains(where: { !$0.command.status.isEnd }) { return nil }
+        // Parents that nothing else depends on.
+        var all = own
+        var next = 0
+        while next < all.count {
+            for parent in parents[all[next].command.turn, default: []].sorted() where !gone.contains(parent) {
+                guard let row = command(turn: parent), isOld(row), nodes[parent]?.flow == nil,
+                    !row.relations.contains(.flow),
+                    dependants[parent, default: [:]].keys.allSatisfy({ gone.contains($0) })
+                else { continue }
+                gone.insert(parent)
+                all.append(row)
+            }
+            next += 1
+        }
+        return all
+    }
+
+    mutating func removeRelations(of turn: Int64) {
+        nodes[turn] = nil
+        flows[turn] = nil
+        for parent in parents.removeValue(forKey: turn) ?? [] { dependants[parent]?[turn] = nil }
+        for child in dependants.removeValue(forKey: turn)?.keys.map({ $0 }) ?? [] { parents[child]?.remove(turn) }
+    }
+
+    /// Whether a retried command has to wait for its parents.
+    /// - Throws: `.conflict` where one of them has ended in another way than it waits for.
+    func mustWait(_ row: StoredCommand) throws(StoreError) -> Bool {
+        guard row.relations.contains(.node), !row.relations.contains(.flow), row.command.status.isEnd,
+            let node = nodes[row.command.turn], node.pending > 0
+        else { return false }
+        if let failed = dependencies(of: row.command.turn).first(where: { $0.state == .unsatisfiable }),
+            let parent = command(turn: failed.parent)
+        {
+            throw StoreError.waits(row, forRetryOf: parent)
+        }
+        return true
+    }
+}

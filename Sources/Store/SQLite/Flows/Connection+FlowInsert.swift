@@ -1,0 +1,82 @@
+internal import Commands
+
+/// Inserts of commands that wait for others.
+extension Connection {
+    /// Inserts a command that waits for parents of this shard.
+    func insert(
+        dependant draft: CommandDraft, _ pending: SQLiteStore.PendingInsert, turn: Int64, now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError> {
+        if let problem = tooOldForRelations { return .failure(problem) }
+        var dependencies: [DependencyRow] = []
+        for dependency in draft.dependencies {
+            guard let parent = try find(dependency.parent) else {
+                return .failure(.noParent(dependency.parent))
+            }
+            let flags = try parent.relations.contains(.node) ? node(parent.command.turn)?.flags ?? [] : []
+            switch DependencyRow.State.initialState(dependency.condition, ParentOutcome(parent.command.status, flags)) {
+            case .unsatisfiable: return .failure(.neverRuns(after: parent, dependency.condition))
+            case let state:
+                dependencies.append(
+                    DependencyRow(
+                        parent: parent.command.turn, child: turn, condition: dependency.condition, state: state))
+            }
+        }
+        let open = dependencies.count { $0.state == .open }
+        var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
+        row.relations = .node
+        if open > 0 { row.command.status = .blocked }
+        row.recordCreation(&changes)
+        var rows = [(row, payload: draft.payload)]
+        try insert(&rows, areRelated: true)
+        try insert(NodeRow(turn: turn, pending: open))
+        for dependency in dependencies {
+            try insert(dependency)
+            try markParent(dependency.parent)
+        }
+        // A flow stays as long as a command outside of it depends on one of its nodes.
+        for dependency in dependencies {
+            guard let flow = try node(dependency.parent)?.flow else { continue }
+            try insert(DependencyRow(parent: flow, child: turn, condition: .end, state: .satisfied))
+            try markParent(flow)
+        }
+        return .success(Submission(id: pending.id, isExisting: false, turn: turn))
+    }
+
+    /// Inserts a flow, whose nodes get the next turns in the order of the plan.
+    /// - Parameter ids: of the flow, of each node, and of each callback.
+    func insert(
+        _ plan: FlowPlan, _ draft: CommandDraft, digest: [UInt8]?, ids: [CommandID], allowUnknownTypes: Bool,
+        now: Timestamp
+    ) throws(StoreError) -> Result<FlowSubmission, StoreError> {
+        if let problem = tooOldForRelations { return .failure(problem) }
+        for draft in plan.drafts where !allowUnknownTypes {
+            guard try isKnown(draft.type) else { return .failure(.unknownType(draft.type, known: knownTypes)) }
+        }
+        if draft.uniqueKey != nil, let found = try existing(draft, digest, at: now) {
+            return found.map { FlowSubmission(submission: $0) }
+        }
+        let newest = try statement(.newestTurn)
+        let turn = (try newest.step() ? newest.int64(0) : 0) + 1
+        newest.reset()
+        let layout = FlowLayout(plan, draft, digest: digest, ids: ids, turn: turn, now: now)
+        var rows: [(StoredCommand, payload: [UInt8])] = []
+        for var member in layout.members {
+            member.row.recordCreation(&changes)
+            rows.append((member.row, member.payload))
+            if rows.count == Query.insertSizes[0] { try insert(&rows, areRelated: true) }
+            try insert(member.node)
+            for dependency in member.dependencies { try insert(dependency) }
+        }
+        try insert(&rows, areRelated: true)
+        try insert(layout.flow)
+        return .success(layout.submission)
+    }
+
+    private var tooOldForRelations: StoreError? {
+        guard version < 3 else { return nil }
+        return StoreError(
+            .overloaded,
+            "Shard \(shard) has version \(version), and dependencies need version 3. The coordinator migrates the store when "
+                + "no worker of the release before runs; try again then.", shard: shard)
+    }
+}
