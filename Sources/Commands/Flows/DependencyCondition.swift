@@ -1,5 +1,5 @@
-/// The ends of a parent that satisfy a dependency. `inDoubt` is no end: what depends on such a command waits until a
-/// person has resolved it.
+/// The ends of a parent that satisfy a dependency. `inDoubt` is not an end: the commands that depend on such a command
+/// wait until a person has resolved it.
 ///
 /// The raw values are in the store.
 public enum DependencyCondition: Int, Sendable, CaseIterable, Codable {

@@ -11,4 +11,6 @@ struct CommandRelations: OptionSet, Sendable {
     static let parent = CommandRelations(rawValue: 2)
     /// It is a flow: it has a row in `flow`.
     static let flow = CommandRelations(rawValue: 4)
+    /// It is a node or a callback of a flow, and is deleted with it.
+    static let member = CommandRelations(rawValue: 8)
 }

@@ -17,7 +17,7 @@ struct DependencyRow: Sendable, Equatable {
     var state: State
 }
 
-/// What the end of a parent means for its dependants.
+/// The end of a parent, as its dependants see it.
 enum ParentOutcome: Sendable {
     case success
     /// `tooManyTimes` or `cancelled`.

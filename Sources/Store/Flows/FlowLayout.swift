@@ -36,7 +36,7 @@ struct FlowLayout {
         for (position, node) in nodes.enumerated() {
             let own = first + Int64(position)
             var row = StoredCommand(node.draft, digest: nil, id: ids[position + 1], turn: own, now: now)
-            row.relations = hasChildren[position] ? [.node, .parent] : .node
+            row.relations = hasChildren[position] ? [.node, .member, .parent] : [.node, .member]
             if !node.parents.isEmpty { row.command.status = .blocked }
             var flags: NodeRow.Flags = node.mayFail ? .mayFail : []
             if !node.parents.isEmpty, node.parents.allSatisfy({ $0.condition == .end }) { flags.insert(.finalizer) }
@@ -55,7 +55,7 @@ struct FlowLayout {
             let own = first + Int64(nodes.count + position)
             var row = StoredCommand(
                 callback.draft, digest: nil, id: ids[nodes.count + position + 1], turn: own, now: now)
-            row.relations = .node
+            row.relations = [.node, .member]
             var dependency = DependencyRow(parent: turn, child: own, condition: callback.condition, state: .open)
             if nodes.isEmpty {
                 dependency.state = .initialState(callback.condition, .success)

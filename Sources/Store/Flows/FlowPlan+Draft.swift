@@ -56,10 +56,12 @@ extension StoreError {
 
     /// Refuses a retry that would wait for a command which has ended.
     static func waits(_ row: StoredCommand, forRetryOf parent: StoredCommand) -> StoreError {
-        StoreError(
+        let parent = parent.command
+        let advice = parent.status == .success ? "it is not needed" : "retry that one, and this one follows"
+        return StoreError(
             .conflict,
-            "Command \(row.id) waits for \(parent.id), which has ended in status \(parent.command.status); retry that one, "
-                + "and this one follows.", id: row.id)
+            "Command \(row.id) waits for \(parent.id), which has ended in status \(parent.status); \(advice).",
+            id: row.id)
     }
 
     /// Refuses a dependency on a command that has ended in another way.

@@ -4,7 +4,7 @@ struct NodeRow: Sendable, Equatable {
         let rawValue: Int
         /// Its failure counts as a success for those that wait for it, and does not fail its flow.
         static let mayFail = Flags(rawValue: 1)
-        /// It was cancelled because the end that it handles did not come. It is no failure.
+        /// It was cancelled because the end that it handles did not come, which does not count as a failure.
         static let notNeeded = Flags(rawValue: 2)
         /// All its dependencies are satisfied by any end, so it also runs in a flow that is cancelled.
         static let finalizer = Flags(rawValue: 4)

@@ -44,8 +44,8 @@ struct RelationCheck<Rows: RelationRows> {
             let outcome = ParentOutcome(parent.command.status, flags)
             let state = DependencyRow.State.initialState(dependency.condition, outcome)
             // A failure that was retried since keeps what it has satisfied.
-            let isLegal =
-                dependency.state == state || dependency.state == .satisfied && dependency.condition != .success
+            let mayStay = dependency.condition != .success || flags.contains(.mayFail)
+            let isLegal = dependency.state == state || dependency.state == .satisfied && mayStay
             expect(
                 isSettling || isLegal, row,
                 "has the state \(dependency.state) for \(parent.id), which is \(parent.command.status)")
@@ -62,7 +62,7 @@ struct RelationCheck<Rows: RelationRows> {
 
     private mutating func checkFlow(_ row: StoredCommand, _ node: NodeRow) throws(StoreError) {
         guard let flow = try rows.flow(node.turn) else { return expect(false, row, "has no flow row") }
-        var (open, failed, after) = (0, 0, Int64(0))
+        var (members, open, failed, after) = (0, 0, 0, Int64(0))
         while true {
             let page = try rows.nodes(of: node.turn, after: after, limit: 1000)
             guard let last = page.last else { break }
@@ -71,6 +71,7 @@ struct RelationCheck<Rows: RelationRows> {
                 guard let member = try rows.node(turn), !member.flags.contains(.callback),
                     let command = try rows.command(turn: turn)?.command
                 else { continue }
+                members += 1
                 if !command.status.isEnd {
                     open += 1
                 } else if command.status != .success, member.flags.isDisjoint(with: [.mayFail, .notNeeded]) {
@@ -78,6 +79,9 @@ struct RelationCheck<Rows: RelationRows> {
                 }
             }
         }
+        // It is being pruned.
+        if members < flow.nodes, row.command.status.isEnd { return }
+        expect(members == flow.nodes, row, "has \(members) nodes, and \(flow.nodes) were submitted")
         expect(node.pending == open, row, "counts \(node.pending) nodes that have not ended, and there are \(open)")
         expect(flow.failed == failed, row, "counts \(flow.failed) failed nodes, and there are \(failed)")
         guard !isSettling else { return }

@@ -224,15 +224,32 @@ struct Settlements<Rows: RelationRows> {
     private mutating func retryNodes(_ cascade: CascadeRow) throws(StoreError) {
         let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
         if page.isEmpty { flowChanges[cascade.turn, default: FlowChange()].ended += 0 }
-        try step(cascade, over: page) { (self, turn) throws(StoreError) in
-            guard var row = try self.rows.command(turn: turn), let node = try self.rows.node(turn), node.cause == nil,
-                !node.flags.contains(.callback),
-                let transition = row.retry(isBlocked: node.pending > 0, now: self.now, &self.rows.changes)
-            else { return }
-            try self.rows.save(row)
-            self.effects.events.append(row.event(transition, shard: self.shard))
-            if row.isReady { self.effects.ready.append(row.ready) }
+        try step(cascade, over: page) { (self, turn) throws(StoreError) in try self.retryNode(turn) }
+    }
+
+    private mutating func retryNode(_ turn: Int64) throws(StoreError) {
+        guard var row = try rows.command(turn: turn), var node = try rows.node(turn), node.cause == nil,
+            !node.flags.contains(.callback), row.command.status == .cancelled || row.command.status == .tooManyTimes
+        else { return }
+        let unsatisfiable =
+            node.pending == 0 ? nil : try rows.dependencies(of: turn).first { $0.state == .unsatisfiable }
+        if let unsatisfiable {
+            // It follows where that parent is retried too.
+            node.cause = unsatisfiable.parent
+            let flags = try rows.node(unsatisfiable.parent)?.flags ?? []
+            let status = try rows.command(turn: unsatisfiable.parent)?.command.status ?? .success
+            if status == .success || flags.contains(.notNeeded), !node.flags.contains(.notNeeded) {
+                node.flags.insert(.notNeeded)
+                if let flow = node.flow, !node.flags.contains(.mayFail) {
+                    flowChanges[flow, default: FlowChange()].failed -= 1
+                }
+            }
+            return try rows.save(node)
         }
+        guard let transition = row.retry(isBlocked: node.pending > 0, now: now, &rows.changes) else { return }
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
+        if row.isReady { effects.ready.append(row.ready) }
     }
 
     // MARK: Flows

@@ -15,13 +15,9 @@ extension SQLiteStore {
             var pruned = PruneResult()
             var scannedThrough = search.scannedThrough
             for candidate in search.candidates {
-                let outcome = try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned)
-                if outcome == .held { pruned.held += 1 }
-                if outcome == .passed { pruned.passed += 1 }
+                let again = try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned)
                 // The next scan finds the command again.
-                if outcome == .held || outcome == .incomplete, candidate.status != .tooManyTimes {
-                    scannedThrough = min(scannedThrough, candidate.newestSeq - 1)
-                }
+                if let again { scannedThrough = min(scannedThrough, again - 1) }
             }
             if isWhole { try connection.setPrunedThrough(scannedThrough) }
             return pruned
@@ -112,42 +108,48 @@ extension Connection {
     }
 
     /// Deletes a command, and its parents that nothing else depends on.
+    /// - Returns: the lowest `seq` from which the next scan has to look again; nil where it has not.
     fileprivate func prune(
         _ candidate: PruneCandidate, before: Timestamp, statuses: Set<CommandStatus>, limit: Int,
         _ pruned: inout PruneResult
-    ) throws(StoreError) -> PruneOutcome {
-        if pruned.count >= limit { return .incomplete }
-        if try hasten(leftoverOf: candidate.turn) { return .held }
-        guard !candidate.relations.isEmpty else {
-            try delete(candidate, &pruned)
-            return .deleted
-        }
-        if !candidate.relations.contains(.flow), try node(candidate.turn)?.flow != nil { return .passed }
+    ) throws(StoreError) -> Int64? {
+        var again: Int64?
         var work = [candidate]
-        var outcome = PruneOutcome.passed
         while let next = work.popLast() {
-            let parents = try dependencies(of: next.turn).map(\.parent)
-            let isFlow = next.relations.contains(.flow)
-            let own = isFlow ? try prune(flow: next, limit: limit, &pruned) : try prune(single: next, &pruned)
-            if next.turn == candidate.turn { outcome = own }
-            guard own == .deleted else { continue }
+            let parents = try next.relations.contains(.node) ? dependencies(of: next.turn).map(\.parent) : []
+            let outcome = pruned.count < limit ? try prune(next, limit: limit, &pruned) : .incomplete
+            switch outcome {
+            case .deleted: break
+            case .passed:
+                if next.status != .tooManyTimes { pruned.passed += 1 }
+                continue
+            case .held, .incomplete:
+                if outcome == .held { pruned.held += 1 }
+                // Another scan finds dead letters.
+                if next.status != .tooManyTimes { again = min(again ?? .max, next.newestSeq) }
+                continue
+            }
             for turn in parents {
                 guard let row = try command(turn: turn), row.command.status.isEnd,
-                    statuses.contains(row.command.status), row.command.updatedAt < before
+                    statuses.contains(row.command.status), row.command.updatedAt < before,
+                    !row.relations.contains(.member)
                 else { continue }
-                let flow = try node(turn)?.flow
-                guard row.relations.contains(.flow) || flow == nil else { continue }
                 work.append(PruneCandidate(row))
             }
         }
-        return outcome
+        return again
     }
 
-    private func prune(single candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) -> PruneOutcome
-    {
-        guard try dependants(of: candidate.turn, after: 0, limit: 1).isEmpty else { return .passed }
+    private func prune(
+        _ candidate: PruneCandidate, limit: Int, _ pruned: inout PruneResult
+    ) throws(StoreError) -> PruneOutcome {
+        if candidate.relations.contains(.member) { return .passed }
+        if candidate.relations.contains(.flow) { return try prune(flow: candidate, limit: limit, &pruned) }
+        if candidate.relations.contains(.parent), try !dependants(of: candidate.turn, after: 0, limit: 1).isEmpty {
+            return .passed
+        }
         if try hasten(leftoverOf: candidate.turn) { return .held }
-        try deleteRelated(candidate, &pruned)
+        if candidate.relations.isEmpty { try delete(candidate, &pruned) } else { try deleteRelated(candidate, &pruned) }
         return .deleted
     }
 
@@ -160,8 +162,10 @@ extension Connection {
             guard try node(dependency.child)?.flow == flow.turn else { return .passed }
             guard try command(turn: dependency.child)?.command.status.isEnd ?? true else { return .incomplete }
         }
+        if try hasten(leftoverOf: flow.turn) { return .held }
         while true {
-            let turns = try nodes(of: flow.turn, after: 0, limit: max(limit - pruned.count, 1))
+            // Children before their parents.
+            let turns = try lastNodes(of: flow.turn, limit: max(limit - pruned.count, 1))
             if turns.isEmpty { break }
             for turn in turns where try hasten(leftoverOf: turn) { return .held }
             for turn in turns {
@@ -175,6 +179,16 @@ extension Connection {
         }
         try deleteRelated(flow, &pruned)
         return .deleted
+    }
+
+    private func lastNodes(of flow: Int64, limit: Int) throws(StoreError) -> [Int64] {
+        let statement = try statement(.lastNodesOf)
+        statement.bind(flow, at: 1)
+        statement.bind(limit, at: 2)
+        defer { statement.reset() }
+        var turns: [Int64] = []
+        while try statement.step() { turns.append(statement.int64(0)) }
+        return turns
     }
 
     private func deleteRelated(_ candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) {

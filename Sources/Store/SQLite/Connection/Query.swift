@@ -17,7 +17,7 @@ enum Query: Int, CaseIterable {
     case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
     case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
-    case node, nodesAfter, saveNode, insertNode, nodesOf, dependantsOf, dependenciesOf, saveDependency,
+    case node, nodesAfter, saveNode, insertNode, nodesOf, lastNodesOf, dependantsOf, dependenciesOf, saveDependency,
         insertDependency, markParent
     case flow, saveFlow, insertFlow, nextCascade, cascadeOf, saveCascade, removeCascade
     case deleteNode, deleteDependencies, deleteDependants, deleteFlow
@@ -236,7 +236,8 @@ enum Query: Int, CaseIterable {
         case .deadBefore:
             """
             SELECT turn, last, status, qos, ifnull(relations, 0) FROM command INDEXED BY command_dead
-            WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at LIMIT ?4
+            WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) AND ifnull(relations, 0) & 8 = 0
+            ORDER BY dead_at LIMIT ?4
             """
         case .node: "SELECT turn, flow, name, pending, flags, cause FROM node WHERE turn = ?1"
         case .nodesAfter:
@@ -244,6 +245,7 @@ enum Query: Int, CaseIterable {
         case .saveNode: "UPDATE node SET pending = ?2, flags = ?3, cause = ?4 WHERE turn = ?1"
         case .insertNode: "INSERT INTO node(turn, flow, name, pending, flags) VALUES (?1, ?2, ?3, ?4, ?5)"
         case .nodesOf: "SELECT turn FROM node WHERE flow = ?1 AND turn > ?2 ORDER BY turn LIMIT ?3"
+        case .lastNodesOf: "SELECT turn FROM node WHERE flow = ?1 ORDER BY turn DESC LIMIT ?2"
         case .dependantsOf:
             """
             SELECT parent, child, condition, state FROM dependency
