@@ -188,7 +188,9 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             path: "Tests/Support",
-            exclude: ["Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py"],
+            exclude: [
+                "Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py", "cronsim-peer.py",
+            ],
             swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
         .executableTarget(

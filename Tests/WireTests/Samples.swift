@@ -159,6 +159,11 @@ enum Samples {
             })
     }
 
+    static func effects(_ random: inout SeededRandom) -> EffectsReport {
+        EffectsReport(
+            events: many(&random, report), ready: submitted(&random).commands, hasRequests: random.chance(0.5))
+    }
+
     /// One of each type.
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
@@ -166,7 +171,7 @@ enum Samples {
             .transfers(transfers(&random)),
             .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
-            .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+            .effects(effects(&random)), .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]
     }
