@@ -38,12 +38,6 @@ enum Samples {
         return state
     }
 
-    static func stateAlone(_ random: inout SeededRandom) -> WorkerState {
-        var state = state(&random)
-        state.commitTime = .microseconds(Int64(random.number(in: 0..<0x1_0000_0000)))
-        return state
-    }
-
     static func report(_ random: inout SeededRandom) -> StatusReport {
         let faults: [CommandFailure.Fault?] = [nil, .command, .link, .final, .credential, .reset, .destination]
         let transition = Transition(
@@ -167,11 +161,13 @@ enum Samples {
     /// One of each type.
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
-            .hello(hello(&random)), .state(stateAlone(&random)), .statuses(state(&random), many(&random, report)),
+            .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
             .transfers(transfers(&random)),
             .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
-            .effects(effects(&random)), .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+            .effects(effects(&random)),
+            .commitTime(CommitTime(.microseconds(Int64(random.number(in: 0..<3_600_000_001))))),
+            .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]
     }

@@ -11,8 +11,11 @@ def coordinator(site, seconds):
     first = site.start(site.old, "coordinator")
     until("the store", lambda: os.path.exists(f"{site.data}/run/created"))
     workers = [site.start(site.new, "worker") for _ in range(2)]
-    site.load()
     until("the workers", lambda: len(site.workers()) == 2)
+    # An idle worker sends nothing but its state. The old coordinator kills one whose states it cannot read for 5 s.
+    time.sleep(8)
+    assert all(worker.poll() is None for worker in workers), "an idle worker was killed"
+    site.load()
     time.sleep(seconds)
     assert site.versions() == {2}, "only a coordinator migrates"
     site.end(first)

@@ -199,7 +199,8 @@ actor Coordinator: LoopCallbackOwner {
                 dispatch.dispatcher.links.report(transfers, worker: head.epoch, now: now)
                 events.publish(transfers, from: head.seat)
             case .published(let event): events.hub.published(event)
-            case .effects(let message): receive(message, from: head.seat)
+            case .effects(let message): receive(message)
+            case .commitTime(let time): dispatch.dispatcher.report(seat: head.seat, commitTime: time)
             case .hello, .program, .offers, .control, .hint, .submitted: break
             }
         }
@@ -248,13 +249,14 @@ actor Coordinator: LoopCallbackOwner {
             case .submitted(let submitted):
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
-            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .effects: break
+            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .effects, .commitTime:
+                break
             }
         }
     }
 
     /// A worker's commit has changed commands that no worker holds, or has requested the cancellation of others'.
-    private func receive(_ message: EffectsReport, from seat: Int) {
+    private func receive(_ message: EffectsReport) {
         var made = Effects()
         made.events = message.events.map(\.event)
         made.ready = message.ready

@@ -78,6 +78,10 @@ package struct Dispatcher: Sendable {
         queue.wakeAll()
     }
 
+    package mutating func report(seat: Int, commitTime: CommitTime) {
+        seats[seat]?.commitTime = commitTime.duration
+    }
+
     package mutating func report(seat: Int, state: WorkerState, coordinator: Int64, now: MonotonicTime) {
         seats[seat]?.report(state, coordinator: coordinator, now: now)
     }

@@ -19,9 +19,7 @@ final class EffectsReceiver {
         guard !effects.isEmpty else { return }
         let now = MonotonicTime.now
         for event in effects.events {
-            if event.transition.status.isFinal || event.transition.status == .new {
-                control.removeCancellation(of: event.transition.id)
-            }
+            if !event.transition.status.isClaimed { control.removeCancellation(of: event.transition.id) }
             events.publish(event, now: now)
         }
         control.requestCancellation(effects.requests)

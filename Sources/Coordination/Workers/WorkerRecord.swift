@@ -18,8 +18,8 @@ package struct WorkerRecord: Sendable {
     /// Recent completions per second.
     private var rate = 0.0
     private var measured: (at: MonotonicTime, completed: Int64)?
-    /// The worker's, from the last report that states it.
-    private var commitTime = Duration.zero
+    /// As the worker reports it.
+    package var commitTime = Duration.zero
     /// The coordinator's own waking time since the worker's loop last made progress.
     package private(set) var stillFor = Duration.zero
     /// Suspects among its commands in flight.
@@ -102,7 +102,6 @@ package struct WorkerRecord: Sendable {
             state.resolved = 0
         }
         self.state = state
-        if let commitTime = state.commitTime { self.commitTime = commitTime }
         guard let measured else {
             self.measured = (now, state.completed)
             return

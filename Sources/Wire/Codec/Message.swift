@@ -9,6 +9,7 @@ package enum Message: Sendable, Equatable {
     case published(Published)
     case program(Program)
     case effects(EffectsReport)
+    case commitTime(CommitTime)
     case offers(Offers)
     case control(ControlState)
     case hint(Hint)
@@ -23,6 +24,7 @@ package enum Message: Sendable, Equatable {
         case .published: 5
         case .program: 6
         case .effects: 7
+        case .commitTime: 8
         case .offers: 16
         case .control: 17
         case .hint: 32
@@ -41,9 +43,7 @@ extension Message {
         writer.uint64(head.sequence)
         switch self {
         case .hello(let body): body.write(to: &writer)
-        case .state(let body):
-            body.write(to: &writer)
-            body.writeTail(to: &writer)
+        case .state(let body): body.write(to: &writer)
         case .statuses(let state, let reports):
             state.write(to: &writer)
             writer.uint16(reports.count)
@@ -52,6 +52,7 @@ extension Message {
         case .published(let body): body.write(to: &writer)
         case .program(let body): body.write(to: &writer)
         case .effects(let body): body.write(to: &writer)
+        case .commitTime(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .hint(let body): body.write(to: &writer)
@@ -67,7 +68,7 @@ extension Message {
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
         case .effects(let body): 64 + 96 * (body.events.count + body.ready.count)
-        case .hello, .state, .transfers, .published, .program, .control, .hint: 256
+        case .hello, .state, .transfers, .published, .program, .control, .hint, .commitTime: 256
         }
     }
 
@@ -82,10 +83,7 @@ extension Message {
         let message: Message
         switch type {
         case 1: message = .hello(try Hello(from: &reader))
-        case 2:
-            var state = try WorkerState(from: &reader)
-            try state.readTail(from: &reader)
-            message = .state(state)
+        case 2: message = .state(try WorkerState(from: &reader))
         case 3:
             let state = try WorkerState(from: &reader)
             let count = try reader.uint16("statuses")
@@ -98,6 +96,7 @@ extension Message {
         case 5: message = .published(try Published(from: &reader))
         case 6: message = .program(try Program(from: &reader))
         case 7: message = .effects(try EffectsReport(from: &reader))
+        case 8: message = .commitTime(try CommitTime(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 32: message = .hint(try Hint(from: &reader))

@@ -23,9 +23,6 @@ package struct WorkerState: Sendable, Equatable {
     package var progress: Int64 = 0
     /// Shards in which it cannot commit, because another process keeps them locked.
     package var locked: Set<Int> = []
-    /// From the request of a claim to its commit, smoothed. Only the message ``Message/state(_:)`` carries it; nil
-    /// elsewhere, and from release 0.1.0.
-    package var commitTime: Duration?
 
     package init() {}
 
@@ -55,17 +52,5 @@ package struct WorkerState: Sendable, Equatable {
         freeHigh = try reader.uint16("free high")
         progress = try reader.count64("progress")
         for _ in 0..<(try reader.uint16("locked")) { locked.insert(Int(try reader.uint8("locked shard"))) }
-    }
-
-    /// The fields that follow ``write(to:)`` at the end of a frame.
-    func writeTail(to writer: inout ByteWriter) {
-        guard let commitTime else { return }
-        let (seconds, attoseconds) = commitTime.components
-        writer.uint32(Int(min(seconds, 1_000_000)) * 1_000_000 + Int(attoseconds / 1_000_000_000_000))
-    }
-
-    mutating func readTail(from reader: inout ByteReader) throws(WireError) {
-        guard reader.remaining >= 4 else { return }
-        commitTime = .microseconds(try reader.uint32("commit time"))
     }
 }

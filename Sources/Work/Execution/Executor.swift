@@ -39,6 +39,7 @@ final class Executor: Sendable {
         var state: WorkerState
         var reports: [StatusReport] = []
         var effects = Effects()
+        var commitTime = Duration.zero
         var isAwaited = false
     }
 
@@ -121,6 +122,7 @@ final class Executor: Sendable {
 
     /// Part of every report to the coordinator.
     var workerState: WorkerState { outbox.withLock { $0.state } }
+    var commitTime: CommitTime { CommitTime(outbox.withLock { $0.commitTime }) }
 
     /// The transitions committed since the last call, the state behind them, and the effects on commands that this worker
     /// does not hold.
@@ -235,6 +237,7 @@ final class Executor: Sendable {
             let isNews =
                 !state.reports.isEmpty || outbox.state.locked != workerState.locked || !state.effects.isEmpty
             outbox.state = workerState
+            outbox.commitTime = state.slots.commitDuration
             guard isNews else { return false }
             outbox.reports.append(contentsOf: state.reports)
             if !state.effects.isEmpty { outbox.effects.append(state.effects) }

@@ -68,6 +68,8 @@ struct SlotScheduler: Sendable {
 
     /// Claims made before a slot is free, at the present rate of completions.
     var ahead: Int { min(Int(rate * 2 * min(commitTime, Self.longestCommit)), Self.maxAhead) }
+    /// For the coordinator.
+    var commitDuration: Duration { .seconds(commitTime) }
     var waitingCount: Int { waiting.count }
 
     /// Part of every report to the coordinator.
@@ -75,7 +77,6 @@ struct SlotScheduler: Sendable {
         var state = own
         state.resolved += held.resolved
         state.completed = held.completed
-        state.commitTime = .seconds(commitTime)
         state.executing = executing.all
         state.free = max(min(concurrency, 2 * concurrency - executing.high) - held.counts.held.others, 0)
         state.freeHigh = max(2 * concurrency - executing.others - held.counts.held.high, 0)

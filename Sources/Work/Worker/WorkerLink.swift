@@ -138,6 +138,7 @@ actor WorkerLink {
             seat.run(descriptor: runDescriptor)
             executor.tick(now: now)
             send(.state(executor.workerState))
+            send(.commitTime(executor.commitTime))
             let elapsed = max(now - transfersAt, .milliseconds(1))
             transfersAt = now
             executor.takeTransfers(elapsed: elapsed) { [loop] transfers in
