@@ -19,7 +19,8 @@ extension EndToEndTests {
                 try probe.run(
                     """
                     DROP TABLE leftover; DROP TABLE ready_again; DROP INDEX command_by_status;
-                    ALTER TABLE command DROP COLUMN unique_for;
+                    DROP TABLE node; DROP TABLE dependency; DROP TABLE flow; DROP TABLE cascade;
+                    ALTER TABLE command DROP COLUMN unique_for; ALTER TABLE command DROP COLUMN relations;
                     DELETE FROM meta WHERE key IN ('version', 'id')
                     """)
             }
