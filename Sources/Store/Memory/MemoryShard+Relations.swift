@@ -100,7 +100,7 @@ extension MemoryShard: RelationRows {
         let own = [row] + (isFlow ? nodes(of: turn, after: 0, limit: .max).compactMap { command(turn: $0) } : [])
         var gone = Set(own.map(\.command.turn))
         let isNeeded = gone.contains { dependants[$0, default: [:]].keys.contains { !gone.contains($0) } }
-        if isNeeded || own.contains(where: { !$0.command.status.isEnd }) { return nil }
+        if isNeeded || own.dropFirst().contains(where: { !$0.command.status.isEnd }) { return nil }
         // Parents that nothing else depends on.
         var all = own
         var next = 0

@@ -155,7 +155,8 @@ extension EndToEndTests {
                         #expect(try await installation.sluice("submit", "noop").code != 0)
                     }
                 }
-                #expect(try await installation.sluice("restore", copy).code == 0)
+                let restored = try await installation.sluice("restore", copy)
+                #expect(restored.code == 0, "\(restored.errors)")
                 let store = try installation.store()
                 #expect(try store.counts()[.new] == kept.count)
                 for shard in 0..<8 { #expect(try store.integrityCheck(shard: shard).isEmpty) }
