@@ -105,9 +105,7 @@ extension DataDirectory {
         }
     }
 
-    private func removeShard(_ number: Int) {
-        for suffix in ["", "-wal", "-shm"] { unlink(shard(number) + suffix) }
-    }
+    private func removeShard(_ number: Int) { try? DatabaseFile.remove(shard(number)) }
 
     /// Makes an empty file that other users cannot read.
     func touch(_ path: String) throws(StoreError) {
@@ -116,6 +114,12 @@ extension DataDirectory {
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// Makes an empty file that other users cannot read, where no database is afterwards that was there before.
+    func makeEmpty(_ path: String) throws(StoreError) {
+        do throws(SystemError) { try DatabaseFile.remove(path) } catch { throw StoreError(error) }
+        try touch(path)
     }
 
     /// Makes a file, or the names in a directory, durable.

@@ -32,9 +32,8 @@ package final class Compaction {
         defer { withExtendedLifetime(access) {} }
         let (path, new) = (data.shard(shard), Self.unfinished(data, shard))
         let before = size(path) + size("\(path)-wal")
-        unlink(new)
-        try data.touch(new)
         do throws(StoreError) {
+            try data.makeEmpty(new)
             try writeAnew(shard, path, to: new)
             let problems = try Connection.changeCopy(new, shard: shard) { connection throws(StoreError) in
                 try connection.integrityCheck()
@@ -47,7 +46,7 @@ package final class Compaction {
             }
             try data.sync(new)
         } catch {
-            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(new + suffix) }
+            try? DatabaseFile.remove(new)
             throw error.about(shard: shard, at: path, writer: nil)
         }
         // The file has the whole WAL, so that it is sound at each of these steps.
@@ -66,7 +65,7 @@ package final class Compaction {
     /// Removes the files that an interrupted compaction has left.
     package static func removeUnfinished(_ data: DataDirectory) {
         for shard in (try? data.shards()) ?? [] {
-            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(unfinished(data, shard) + suffix) }
+            try? DatabaseFile.remove(unfinished(data, shard))
         }
     }
 

@@ -10,14 +10,14 @@ internal import Host
 /// Copies a file that no process changes, durably, to a new file that other users cannot read.
 package enum DurableCopy {
     /// - Parameters:
-    ///   - target: it is replaced where it exists.
+    ///   - target: it is replaced where it exists, with the other files of a database there.
     ///   - progress: gets the bytes that are copied so far, and all bytes of the file.
     package static func run(from source: String, to target: String, progress: (Int64, Int64) -> Void) throws(StoreError)
     {
         do throws(SystemError) {
             let input = try openFile(source, O_RDONLY)
             defer { close(input) }
-            unlink(target)
+            try DatabaseFile.remove(target)
             let output = try openFile(target, O_WRONLY | O_CREAT | O_EXCL)
             defer { close(output) }
             var facts = stat()

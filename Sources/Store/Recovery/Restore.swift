@@ -145,7 +145,7 @@ package final class Restore {
     package static func removeUnfinished(_ data: DataDirectory) {
         for name in (try? DataDirectory.names(data.path)) ?? [] {
             guard name.hasPrefix("shard-") else { continue }
-            if ["", "-wal", "-shm", "-journal"].contains(where: { name.hasSuffix(".sqlite.restoring\($0)") }) {
+            if DatabaseFile.suffixes.contains(where: { name.hasSuffix(".sqlite.restoring\($0)") }) {
                 unlink("\(data.path)/\(name)")
             }
         }

@@ -64,8 +64,7 @@ extension SQLiteStore {
                 copied.append(shard)
             } catch {
                 guard error.code.makesShardUnusable || error.code == .busy else { throw error }
-                let unfinished = target.unfinished(shard.number)
-                for suffix in ["", "-wal", "-shm", "-journal"] { unlink(unfinished + suffix) }
+                try? DatabaseFile.remove(target.unfinished(shard.number))
                 failures.append(error)
             }
         }
@@ -78,12 +77,10 @@ extension SQLiteStore {
         _ shard: Shard, to target: DataDirectory, time: Timestamp, _ progress: (BackupProgress) -> Void
     ) throws(StoreError) {
         let copy = target.unfinished(shard.number)
-        unlink(copy)
         // Both ways accept an empty file and keep its mode.
-        try target.touch(copy)
+        try target.makeEmpty(copy)
         if try !ShardCopy(shard, to: copy).run(progress: progress) {
-            unlink(copy)
-            try target.touch(copy)
+            try target.makeEmpty(copy)
             try shard.withOwnConnection { connection throws(StoreError) in
                 let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
                 vacuum.bind(copy, at: 1)
@@ -122,7 +119,7 @@ extension DataDirectory {
     /// Deletes the files that an interrupted backup left.
     package func removeUnfinished(_ shardCount: Int) {
         for shard in 0..<shardCount {
-            for suffix in ["", "-wal", "-shm", "-journal"] { unlink(unfinished(shard) + suffix) }
+            try? DatabaseFile.remove(unfinished(shard))
         }
     }
 }

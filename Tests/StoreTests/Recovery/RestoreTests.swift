@@ -223,6 +223,28 @@ import Testing
         for id in kept { #expect(try store.command(id) != nil) }
     }
 
+    @Test func `what a killed restore left beside its copies is not replayed into new ones`() throws {
+        let rig = try RecoveryRig()
+        let ids = try {
+            let store = try rig.store()
+            let ids = try store.submitNoops(50)
+            try rig.back(up: store)
+            return ids
+        }()
+        // The WAL of a copy, as it is while the copy is changed.
+        let copy = "\(rig.data.shard(1)).restoring"
+        try FileManager.default.copyItem(atPath: rig.backup.shard(1), toPath: copy)
+        let wal = try {
+            let probe = try SQLiteProbe(copy)
+            try probe.run("PRAGMA journal_mode = WAL; DELETE FROM meta WHERE key = 'backup'; DELETE FROM command")
+            return try Data(contentsOf: URL(fileURLWithPath: "\(copy)-wal"))
+        }()
+        try wal.write(to: URL(fileURLWithPath: "\(copy)-wal"))
+        try rig.restore()
+        let store = try rig.store()
+        for id in ids { #expect(try store.command(id) != nil) }
+    }
+
     @Test func `an old WAL is not replayed into a restored shard`() throws {
         let rig = try RecoveryRig(shards: 1)
         let ids = try {
