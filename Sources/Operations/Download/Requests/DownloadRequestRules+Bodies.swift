@@ -152,8 +152,9 @@ extension DownloadRequestRules {
         }
         let isProgress = position > reached
         reached = max(reached, position)
-        // Half of the answer at most, so that a server of small pieces makes progress.
-        let overlap = isProgress ? min(Self.overlap, (position - body.start) / 2) : 0
+        // At most half of the bytes from the requested offset on, so that a server of small pieces makes progress,
+        // also one that starts each before the offset.
+        let overlap = isProgress ? min(Self.overlap, (position - max(requestedStart, body.start)) / 2) : 0
         if !isProgress, case .range(let start, _) = request, start >= reached { return nothingNew() }
         guard let next = range(from: reached - overlap) else {
             return failed(
@@ -163,6 +164,10 @@ extension DownloadRequestRules {
         }
         request = next
         return .send(request)
+    }
+
+    private var requestedStart: Int64 {
+        if case .range(let start, _) = request { start } else { 0 }
     }
 
     private mutating func nothingNew() -> DownloadAction {
