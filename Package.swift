@@ -59,7 +59,7 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
     ],
     targets: [
-        // The only modules that import C.
+        // The only modules of C. FlowText also imports CYaml, the parser of Yams.
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .target(name: "CLinux"),
 
@@ -122,6 +122,7 @@ let package = Package(
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+        module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
         module(
             "Inspection",
@@ -131,7 +132,9 @@ let package = Package(
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
-                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", log, lifecycle, signals,
+                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", log,
+                lifecycle,
+                signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -239,6 +242,7 @@ let package = Package(
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
         tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
         tests(
             "Inspection",

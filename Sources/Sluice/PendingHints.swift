@@ -3,6 +3,18 @@ package import Store
 internal import Synchronization
 package import Wire
 
+extension Effects {
+    /// Commands of effects that get hints. The coordinator finds more by its sweep.
+    private static let maxHints = 256
+
+    /// The commands that a coordinator should hear of: those that were changed, and those whose workers must be told of
+    /// a cancellation request.
+    func hints(without id: CommandID) -> (changed: [CommandID], requested: [CommandID]) {
+        let changed = events.lazy.map(\.transition.id).filter { $0 != id }.prefix(Self.maxHints)
+        return (Array(changed), requests.lazy.map(\.id).filter { $0 != id })
+    }
+}
+
 /// Hints about commands that a person has changed one by one, collected so that one socket sends them
 /// together.
 package final class PendingHints: Sendable {
@@ -12,6 +24,16 @@ package final class PendingHints: Sendable {
     package init(in directory: DataDirectory) { self.directory = directory }
 
     package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
+
+    /// Adds the effects of a change on other commands.
+    /// - Parameter id: the command that was changed, which has a hint of its own.
+    package func add(_ effects: Effects, of id: CommandID) {
+        let (changed, requested) = effects.hints(without: id)
+        pending.withLock { pending in
+            for id in changed { pending.append((.changed, id)) }
+            for id in requested { pending.append((.cancelRequested, id)) }
+        }
+    }
 
     /// Sends what was added since the last call, as ``HintSender/send(_:_:in:)`` does.
     package func send() {

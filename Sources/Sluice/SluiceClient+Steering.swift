@@ -79,8 +79,9 @@ extension SluiceClient {
 
     /// Tells the coordinator of a change, and of its effects on other commands.
     private func send(_ effects: Effects, of id: CommandID) {
-        let others = effects.events.lazy.map(\.transition.id).filter { $0 != id }
-        batcher.send(.changed, [id] + others.prefix(255))
+        let (changed, requested) = effects.hints(without: id)
+        batcher.send(.changed, [id] + changed)
+        batcher.send(.cancelRequested, requested)
     }
 
     /// Changes the quality of service of a command that has not ended. A running command keeps its slot; the new

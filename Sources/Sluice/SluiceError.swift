@@ -93,6 +93,8 @@ extension SluiceError {
         self.init(code, error.message)
     }
 
+    package init(_ error: FlowError) { self.init(.invalid, error.description) }
+
     init(_ error: ZeroMQError) {
         self.init(error.code == .tooManySockets ? .tryAgain : .failed, error.sentence)
     }

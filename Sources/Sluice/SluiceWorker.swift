@@ -87,7 +87,8 @@ public struct SluiceWorker: Service {
 
     /// Tells producers how to read the payloads of its types.
     private func storeRules() async {
-        let settings = registry.operationRules.map { (key: SettingKey.type($0), value: $1.setting) }
+        let own = registry.operationRules.filter { !CommandType.builtIn.contains($0.key) }
+        let settings = own.map { (key: SettingKey.type($0), value: $1.setting) }
         let store = store
         do {
             try await onThread("rules") { () throws(StoreError) in

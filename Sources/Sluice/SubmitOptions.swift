@@ -24,6 +24,10 @@ public struct SubmitOptions: Sendable, Equatable {
     /// The destination of the command. Nil, the default: the one that its operation reads in the payload, and
     /// none for a type without a known operation. `Destination.none` needs its full name here.
     public var destination: Destination?
+    /// The commands that this one waits for, at most 1,000, all of one shard. Empty, the default: it may run at once.
+    public var dependencies: [Dependency] = []
+    /// The command is a node or a callback of a flow, whose document is checked as a whole.
+    package var isNode = false
     /// Whether to accept a type that no worker has ever been able to run. The default is false.
     public var allowUnknownType = false
 
@@ -51,12 +55,14 @@ extension CommandDraft {
         guard CommandDraft.isType(type) else {
             throw PayloadError(.data, "“\(type)” is not a command type: use 1 to 64 of a-z, 0-9, “.” and “-”")
         }
+        guard type != CommandType.flow else {
+            throw PayloadError(
+                .data, "a flow is submitted as a whole: “sluice flow submit”, or SluiceClient.submit of a FlowDraft")
+        }
         if let limit = options.retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(limit) {
             throw PayloadError(.data, "retryLimit is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
-        let facts =
-            try registry.attributes(of: payload, type: type)
-            ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
+        let facts = try Self.attributes(of: payload, type: type, options, registry)
         let bytes = facts.payload?.bytes ?? text ?? payload.bytes
         guard bytes.count <= Command.payloadLimit else {
             throw PayloadError(
@@ -70,8 +76,53 @@ extension CommandDraft {
         notBefore = options.notBefore
         deadline = options.deadline
         uniqueKey = options.uniqueKey
+        dependencies = options.dependencies
         total = facts.total
         uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }
+    }
+
+    private static func attributes(
+        of payload: JSONValue, type: String, _ options: SubmitOptions, _ registry: OperationRegistry
+    ) throws(PayloadError) -> PayloadAttributes {
+        if options.mayRefer {
+            let template: PayloadTemplate
+            do throws(PayloadReferenceError) { template = try PayloadTemplate(payload) } catch {
+                throw PayloadError(.data, error.description)
+            }
+            if let problem = options.problem(of: template) { throw PayloadError(.data, problem) }
+            if !template.isPlain {
+                return try registry.attributes(of: template, type: type, destination: options.destination)
+            }
+        }
+        return try registry.attributes(of: payload, type: type)
+            ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
+    }
+}
+
+extension SubmitOptions {
+    /// Whether objects such as `{"$result": …}` in the payload are references, and not data.
+    fileprivate var mayRefer: Bool { isNode || !dependencies.isEmpty }
+
+    /// Why a payload refers to something that its command does not wait for; nil where it does not.
+    fileprivate func problem(of template: PayloadTemplate) -> String? {
+        guard !isNode else { return nil }
+        for source in template.parents {
+            guard case .command(let id) = source else {
+                return
+                    "the payload refers to “\(source)”, a node, and this command is in no flow: refer to a command by its id"
+            }
+            guard let dependency = dependencies.first(where: { $0.parent == id }) else {
+                return
+                    "the payload refers to the result of \(id), and the command does not wait for it: add it to --after"
+            }
+            let hasDefault = template.references.allSatisfy { $0.source != source || $0.defaultValue != nil }
+            guard dependency.condition == .success || hasDefault else {
+                return
+                    "the payload refers to the result of \(id), which may have none, because the command waits for its "
+                    + "\(dependency.condition.name): give the reference a “default”"
+            }
+        }
+        return template.usesFlow ? "the payload refers to its flow, and this command is in none" : nil
     }
 }

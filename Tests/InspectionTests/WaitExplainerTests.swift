@@ -89,6 +89,25 @@ import Testing
         }
     }
 
+    @Test func `a node of a flow names what it waits for, and the flow its nodes`() throws {
+        try InspectionRig.with { rig in
+            let noop = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+            let plan = try FlowPlan(
+                FlowDraft("f", nodes: [FlowNode("a", noop), FlowNode("b", noop, after: ["a": .end])]))
+            let flow = try rig.store.submit(plan, allowUnknownTypes: true, now: rig.now).submission.id
+            let nodes = try rig.store.flowNodes(flow, after: 0, limit: 9)
+            let node = try #require(try rig.explainer().reasons(of: nodes[1].command).first)
+            #expect(
+                node.sentence
+                    == "dependencies: it waits for “a” (new, any end of it is enough) of the flow \(flow) (needs: an end of "
+                    + "each). It is ready when they have ended, in whatever way.", "\(node.sentence)")
+            let command = try rig.command(flow)
+            let own = try #require(try rig.explainer().reasons(of: command).first)
+            #expect(
+                own.name == "flow" && own.sentence.contains("2 of its 2 nodes have not ended, among them “a” (new)"))
+        }
+    }
+
     @Test func `a claimed command runs while the lock of its worker's seat is held`() throws {
         try InspectionRig.with { rig in
             try rig.openSession()

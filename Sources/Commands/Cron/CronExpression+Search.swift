@@ -72,14 +72,14 @@ extension CronPattern {
     }
 
     /// Whether a fixed expression has a match among the local times that the start of the segment skips.
-    private func firesAtStart(of segment: TimeZoneSegment) -> Bool {
+    func firesAtStart(of segment: TimeZoneSegment) -> Bool {
         guard !isInterval, segment.change > 0, !segment.isCorrection else { return false }
         let gapStart = segment.start + segment.previousOffset
         return first(from: gapStart, before: segment.start + segment.offset) != nil
     }
 
     /// The first local time of the segment that is not a repetition, for a fixed expression; nil where none is.
-    private func firstFresh(of segment: TimeZoneSegment) -> Int64? {
+    func firstFresh(of segment: TimeZoneSegment) -> Int64? {
         guard !isInterval, segment.change < 0, !segment.isCorrection else { return nil }
         return segment.start + segment.previousOffset
     }

@@ -2,12 +2,12 @@
 ///
 /// A local time is a number of seconds from 1970-01-01T00:00:00 on a clock without changes of its offset.
 struct CronPattern: Hashable, Sendable {
-    private var seconds: UInt64
-    private var minutes: UInt64
-    private var hours: UInt64
-    private var days: CronDays
+    let seconds: UInt64
+    let minutes: UInt64
+    let hours: UInt64
+    let days: CronDays
     /// Bit n: the month n, from 1.
-    private var months: UInt64
+    let months: UInt64
     /// Whether the minute or the hour begins with `*`: the expression fires at every instant with a matching
     /// local time. A *fixed* one fires once for a local time that is missing or repeated. The rule is the one
     /// of Debian's cron.

@@ -71,8 +71,8 @@ package struct FlowPlan: Sendable, Equatable {
             var own: Parents = []
             for (name, condition) in node.after {
                 guard let parent = positions[name] else {
-                    let near = nearest(to: name, among: positions.keys).map { "; is it “\($0)”?" } ?? ""
-                    throw FlowError(node: node.name, "there is no node “\(name)” to wait for\(near)")
+                    let suggestion = NearestName.suggestion(for: name, among: nodes.lazy.map(\.name))
+                    throw FlowError(node: node.name, "there is no node “\(name)” to wait for\(suggestion)")
                 }
                 own.append((parent, condition))
                 children[parent].append(position)
@@ -119,31 +119,5 @@ package struct FlowPlan: Sendable, Equatable {
         let names = (path[(seen[position] ?? 0)...] + [position]).reversed().map { nodes[$0].name }
         guard names.count > 9 else { return names.joined(separator: " → ") }
         return (names.prefix(4) + ["…"] + names.suffix(4)).joined(separator: " → ")
-    }
-
-    /// The name that differs in the fewest characters, where these are at most two.
-    private static func nearest(to name: String, among names: some Sequence<String>) -> String? {
-        var best: (name: String, distance: Int)?
-        for other in names {
-            let distance = distance(Array(name.utf8), Array(other.utf8))
-            if distance <= 2, distance < best?.distance ?? 3 { best = (other, distance) }
-        }
-        return best?.name
-    }
-
-    /// Levenshtein's distance; 3 where it is larger than 2.
-    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        guard abs(left.count - right.count) <= 2 else { return 3 }
-        var row = Array(0...right.count)
-        for (index, byte) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, other) in right.enumerated() {
-                let above = row[column + 1]
-                row[column + 1] = min(above + 1, row[column] + 1, diagonal + (byte == other ? 0 : 1))
-                diagonal = above
-            }
-        }
-        return min(row[right.count], 3)
     }
 }

@@ -35,12 +35,7 @@ package struct WaitExplainer {
         case .tooManyTimes:
             return [ended(command, "it was given up", remedy: "“sluice retry \(command.id)” starts afresh")]
         case .inDoubt: return [doubt(command)] + (earlierRun(command).map { [$0] } ?? [])
-        case .blocked:
-            return [
-                WaitReason(
-                    "dependencies", "it waits for commands that it depends on", threshold: "all in success",
-                    remedy: "It is ready when they have succeeded, and cancelled when one of them fails")
-            ]
+        case .blocked: return try blocked(command)
         case .queued, .sent:
             let running = try running(command)
             // A running transfer may be throttled or paused by its link.

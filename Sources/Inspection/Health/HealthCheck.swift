@@ -102,17 +102,29 @@ package struct HealthCheck {
 
     // MARK: The store
 
-    private func integrity(of shard: Int, _ store: any StoreMaintenance) -> Finding {
+    private func integrity(of shard: Int, _ store: any StoreMaintenance & ReadingStore) -> Finding {
         let check = "shard \(shard < 10 ? "0" : "")\(shard)"
         do throws(StoreError) {
             let problems = try store.integrityCheck(shard: shard)
-            guard let first = problems.first else { return Finding(check, .ok, "sound") }
+            guard let first = problems.first else { return try relations(of: shard, store, check) }
             return Finding(
                 check, .broken,
                 "corrupt: \(first) (\(problems.count) such lines); \(RestoreAdvice.shard(shard))")
         } catch {
             return Finding(check, error.code == .corrupt ? .broken : .warning, error.message)
         }
+    }
+
+    /// Counts the dependencies and flows of a sound shard anew.
+    private func relations(
+        of shard: Int, _ store: any ReadingStore, _ check: String
+    ) throws(StoreError) -> Finding {
+        let problems = try store.relationProblems(shard: shard)
+        guard let first = problems.first else { return Finding(check, .ok, "sound") }
+        return Finding(
+            check, .broken,
+            "its file is sound, and the numbers of its flows are not: \(first) (\(problems.count) such lines). Its commands "
+                + "still run; cancel or retry those that are named")
     }
 
     private func backup(_ store: SQLiteStore) -> [Finding] {

@@ -10,6 +10,7 @@ package import Work
 /// preemption or the death of all processes (``DownloadRequestRules``).
 package struct DownloadOperation: CommandOperation {
     package let type = CommandType.download
+    package var rule: PayloadRule { PayloadRule(isIdempotent: true, destination: "/url") }
 
     let transport: any RequestTransport
     let credentials: CredentialStore

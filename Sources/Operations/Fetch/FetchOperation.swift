@@ -9,6 +9,7 @@ package import Work
 /// is a failure of the command, which waits; the reader shows the stored response meanwhile.
 package struct FetchOperation: CommandOperation {
     package let type = CommandType.fetch
+    package var rule: PayloadRule { PayloadRule(isIdempotent: true, destination: "/url") }
 
     let transport: any RequestTransport
     let credentials: CredentialStore

@@ -7,6 +7,7 @@ public import Work
 public struct NoopOperation: CommandOperation {
     /// The type `noop`.
     public let type = CommandType.noop
+    public var rule: PayloadRule { PayloadRule(isIdempotent: true) }
 
     /// A day. Longer delays are for `notBefore`.
     static let maxMilliseconds: Int64 = 86_400_000

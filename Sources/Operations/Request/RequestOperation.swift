@@ -10,6 +10,7 @@ package import Work
 /// means that the action was done (RFC 9110, section 15.4.4): a success, whose location is kept.
 package struct RequestOperation: CommandOperation {
     package let type = CommandType.request
+    package var rule: PayloadRule { PayloadRule(destination: "/url") }
 
     let transport: any RequestTransport
     let credentials: CredentialStore

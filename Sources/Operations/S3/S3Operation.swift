@@ -10,6 +10,7 @@ package import Work
 /// states its length for the object.
 package struct S3Operation: CommandOperation {
     package let type = CommandType.s3
+    package var rule: PayloadRule { PayloadRule(destination: "/endpoint") }
 
     let transport: any RequestTransport
     let credentials: CredentialStore

@@ -7,6 +7,7 @@ package import Work
 /// ``SyncRun`` for one execution and ``CollectionStore`` for the collection.
 package struct SyncOperation: CommandOperation {
     package let type = CommandType.sync
+    package var rule: PayloadRule { PayloadRule(isIdempotent: true, destination: "/url") }
 
     let transport: any RequestTransport
     let credentials: CredentialStore

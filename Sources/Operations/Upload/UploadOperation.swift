@@ -12,6 +12,7 @@ package import Work
 /// ambiguous. A phase of its own for them would cost every small file a second commit.
 package struct UploadOperation: CommandOperation {
     package let type = CommandType.upload
+    package var rule: PayloadRule { PayloadRule(destination: "/to") }
 
     let transport: any RequestTransport
     /// ``HTTPConfiguration/lockRetryDelays``

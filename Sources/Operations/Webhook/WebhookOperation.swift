@@ -10,6 +10,7 @@ package import Work
 /// Every attempt sends the same bytes and the same id with a timestamp and signatures of its own.
 package struct WebhookOperation: CommandOperation {
     package let type = CommandType.webhook
+    package var rule: PayloadRule { PayloadRule(destination: "/url", retryLimit: WebhookRetryTable.retryLimit) }
 
     let transport: any RequestTransport
     let endpoints: WebhookEndpoints

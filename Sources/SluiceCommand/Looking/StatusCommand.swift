@@ -136,18 +136,20 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let timeline = try store.timeline(id)
         let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
+        let waits = try store.dependencies(of: id, limit: 20)
+        let flow = try store.flow(id)
         let result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         if print.json {
             Output.line(
                 JSONValue.object(
-                    command.members + [
+                    command.members + Self.members(waits, flow) + [
                         .init("payload", payload ?? .null), .init("result", result ?? .null),
                         .init("timeline", .array(timeline.map(\.json))),
                     ]
                 ).bytes)
             return
         }
-        for (name, value) in facts(command) { Output.line(pad(name) + value) }
+        for (name, value) in facts(command) + Self.facts(waits, flow) { Output.line(pad(name) + value) }
         if let payload { Output.line(pad("payload") + payload.text) }
         if let result { Output.line(pad("result") + result.text) }
         Output.line("")
@@ -159,6 +161,54 @@ struct StatusCommand: AsyncParsableCommand {
             ])
         }
         for line in table.lines { Output.line(line) }
+    }
+
+    private static func members(_ waits: CommandDependencies?, _ flow: FlowState?) -> [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
+        if let flow {
+            members += [
+                .init("nodeCount", .integer(Int64(flow.nodes))), .init("open", .integer(Int64(flow.open))),
+                .init("failed", .integer(Int64(flow.failed))),
+            ]
+        }
+        if let waits {
+            members += [
+                .init("flow", waits.flow.map { .string($0.description) } ?? .null),
+                .init("name", waits.name.map { .string($0) } ?? .null),
+                .init(
+                    "waitsFor",
+                    .array(
+                        waits.parents.map {
+                            .object([
+                                .init("id", .string($0.command.id.description)),
+                                .init("condition", .string($0.condition.name)),
+                            ])
+                        })),
+            ]
+        }
+        return members
+    }
+
+    private static func facts(_ waits: CommandDependencies?, _ flow: FlowState?) -> [(String, String)] {
+        var facts: [(String, String)] = []
+        if let flow {
+            let failed = flow.failed > 0 ? ", \(Figures.grouped(Int64(flow.failed))) failed" : ""
+            facts.append(
+                (
+                    "nodes",
+                    "\(Figures.grouped(Int64(flow.nodes - flow.open))) of \(Figures.grouped(Int64(flow.nodes))) ended\(failed); "
+                        + "“sluice flow \(flow.command.id)” shows them"
+                ))
+        }
+        if let id = waits?.flow {
+            facts.append(("flow", "\(id)\(waits?.name.map { ", node “\($0)”" } ?? ", callback")"))
+        }
+        if let waits, waits.open > 0 {
+            let names = waits.parents.prefix(5).map { $0.name ?? $0.command.id.description }
+            let more = waits.open > names.count ? " and \(waits.open - names.count) more" : ""
+            facts.append(("waits for", names.joined(separator: ", ") + more))
+        }
+        return facts
     }
 
     private func pad(_ name: String) -> String { name + String(repeating: " ", count: max(13 - name.count, 1)) }

@@ -48,6 +48,15 @@ struct SubmitFields: ParsableArguments {
         help: "Whether it may be executed again when it may have been delivered. (default: as its operation says)")
     var idempotent: YesNo?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Run it only when this command has succeeded; with “:failure” when it is given up or cancelled, with “:end” \
+            after any end. Several are all waited for. When one of them ends otherwise, this one is cancelled.
+            """, valueName: "id"))
+    var after: [DependencyArgument] = []
+
     func validate() throws {
         if let retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(retryLimit) {
             throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.maxRetryLimit).")
@@ -71,6 +80,7 @@ struct SubmitFields: ParsableArguments {
         options.notBefore = notBefore?.time ?? .zero
         options.deadline = deadline?.time
         options.idempotent = idempotent.map { $0 == .yes }
+        options.dependencies = after.map(\.dependency)
         return options
     }
 }

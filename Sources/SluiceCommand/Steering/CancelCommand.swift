@@ -25,10 +25,13 @@ struct CancelCommand: ParsableCommand {
     func run() throws {
         try SteeringRun(data: data, print: print).change(ids) { command, store in
             switch try store.cancel(command.id, reason: "cancelled by a person", now: .now) {
-            case .cancelled: .done("cancelled", hint: .changed)
-            case .requested where command.type == CommandType.flow:
-                .done("cancellation requested; it ends when its running nodes have ended", hint: .cancelRequested)
-            case .requested: .done("cancellation requested from its worker", hint: .cancelRequested)
+            case .cancelled(let effects): .done("cancelled", hint: .changed, effects: effects)
+            case .requested(let effects) where command.type == CommandType.flow:
+                .done(
+                    "cancellation requested; it ends when its running nodes have ended", hint: .cancelRequested,
+                    effects: effects)
+            case .requested(let effects):
+                .done("cancellation requested from its worker", hint: .cancelRequested, effects: effects)
             case .ended(.cancelled): .done("was cancelled before", hint: nil)
             case .ended(let status): .refused("has ended before, in status \(status)")
             }

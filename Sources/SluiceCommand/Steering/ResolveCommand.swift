@@ -52,12 +52,14 @@ struct ResolveCommand: ParsableCommand {
     func run() throws {
         let spool = Spool(directory: data.directory().spool)
         try SteeringRun(data: data, print: print).change(ids) { command, store in
-            guard command.status == .inDoubt, try store.resolve(command.id, as: verdict.status, now: .now) != nil else {
+            guard command.status == .inDoubt,
+                let effects = try store.resolve(command.id, as: verdict.status, now: .now)
+            else {
                 return .refused("is \(command.status), not inDoubt: there is nothing to resolve")
             }
             // A delivered file is not sent again, so its spooled copy can go.
             if verdict == .success, let payload = try store.payload(command.id) { spool.discard(stored: payload) }
-            return .done("is \(verdict.status) now", hint: .changed)
+            return .done("is \(verdict.status) now", hint: .changed, effects: effects)
         }
     }
 }

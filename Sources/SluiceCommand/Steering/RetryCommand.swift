@@ -26,7 +26,9 @@ struct RetryCommand: ParsableCommand {
     func run() throws {
         try SteeringRun(data: data, print: print).change(ids) { command, store in
             do throws(StoreError) {
-                if try store.retry(command.id, now: .now) != nil { return .done("will be run again", hint: .changed) }
+                if let effects = try store.retry(command.id, now: .now) {
+                    return .done("will be run again", hint: .changed, effects: effects)
+                }
             } catch {
                 // Another command has taken its unique key since.
                 guard error.code == .conflict else { throw error }

@@ -7,8 +7,9 @@ internal import Wire
 /// the end, also after an error and at Ctrl-C.
 struct SteeringRun {
     enum Outcome {
-        /// Done, in words that follow the id; `hint` is what the coordinator has to know.
-        case done(String, hint: Hint.Kind?)
+        /// Done, in words that follow the id; `hint` is what the coordinator has to know. `effects` are on other commands
+        /// too.
+        case done(String, hint: Hint.Kind?, effects: Effects = Effects())
         case refused(String)
     }
 
@@ -40,8 +41,9 @@ struct SteeringRun {
                 continue
             }
             switch try body(command, store) {
-            case .done(let text, let hint):
+            case .done(let text, let hint, let effects):
                 if let hint { hints.add(hint, id) }
+                hints.add(effects, of: id)
                 line(id, text, isDone: true)
             case .refused(let reason):
                 worst = worst ?? .failed

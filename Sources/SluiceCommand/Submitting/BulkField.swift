@@ -29,6 +29,7 @@ enum BulkField {
                 throw ExitError(.data, "“destination” is “\(text)”, which is not a URL")
             }
             options.destination = destination
+        case ("after", let value): options.dependencies = try dependencies(value)
         case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
             throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
@@ -38,7 +39,20 @@ enum BulkField {
             throw ExitError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
-                    + "notBefore, deadline and destination")
+                    + "notBefore, deadline, destination and after")
+        }
+    }
+
+    private static func dependencies(_ value: JSONValue) throws -> [Dependency] {
+        let texts: [JSONValue] = if case .array(let texts) = value { texts } else { [value] }
+        return try texts.map { text in
+            guard let dependency = text.string.flatMap({ Dependency(text: $0) }) else {
+                throw ExitError(
+                    .data,
+                    "“after” must be the id of a command, ID:success, ID:failure or ID:end, or a list of such, not "
+                        + text.text)
+            }
+            return dependency
         }
     }
 

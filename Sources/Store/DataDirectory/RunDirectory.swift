@@ -158,6 +158,20 @@ package struct RunDirectory: Sendable, Hashable {
         do throws(SystemError) { return try ByteLock.attempt(target) != nil } catch { throw StoreError(error) }
     }
 
+    /// A coordinator or worker of release 0.1.0 that runs; nil where there is none.
+    func processOfFirstRelease() throws(StoreError) -> LockProbe? {
+        for lock in [.coordinator] + Lock.seats.map(Lock.seat) where access(self.lock(lock), F_OK) == 0 {
+            let found = probe(lock)
+            guard found.isHeld, let target = target(lock) else { continue }
+            do throws(SystemError) {
+                if try ByteLock.attempt(target) != nil { return found }
+            } catch {
+                throw StoreError(error)
+            }
+        }
+        return nil
+    }
+
     /// Makes the file of a held lock anew where it was removed or replaced.
     /// - Returns: whether it was.
     /// - Throws: where another process may hold the lock now: its holder must end.

@@ -8,6 +8,9 @@ protocol RelationRows {
     /// Saves a command that was read in this transaction.
     mutating func save(_ command: StoredCommand) throws(StoreError)
 
+    mutating func payload(of id: CommandID) throws(StoreError) -> [UInt8]?
+    mutating func result(of id: CommandID) throws(StoreError) -> [UInt8]?
+
     mutating func node(_ turn: Int64) throws(StoreError) -> NodeRow?
     mutating func save(_ node: NodeRow) throws(StoreError)
     /// All nodes, ascending.

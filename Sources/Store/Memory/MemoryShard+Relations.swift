@@ -5,6 +5,9 @@ extension MemoryShard: RelationRows {
     func command(turn: Int64) -> StoredCommand? { ids[turn].flatMap { rows[$0] } }
     mutating func save(_ command: StoredCommand) { store(command) }
 
+    func payload(of id: CommandID) -> [UInt8]? { payloads[id] }
+    func result(of id: CommandID) -> [UInt8]? { results[id] }
+
     func node(_ turn: Int64) -> NodeRow? { nodes[turn] }
     mutating func save(_ node: NodeRow) { nodes[node.turn] = node }
     func nodes(after turn: Int64, limit: Int) -> [NodeRow] {

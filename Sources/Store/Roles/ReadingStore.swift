@@ -29,6 +29,18 @@ package protocol ReadingStore: ShardedStore {
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
     /// The oldest and newest `seq` of the shard; nil where it has no transitions.
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
+    /// Nil where there is no such command, or where it is not a flow.
+    func flow(_ id: CommandID) throws(StoreError) -> FlowState?
+    /// The nodes of a flow, then its callbacks, in the order of their positions.
+    /// - Parameters:
+    ///   - after: the position of the last that was read; 0 starts at the first.
+    ///   - limit: at most 1,000.
+    func flowNodes(_ flow: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [FlowNodeState]
+    /// The commands that a command waits for. Nil for a command that waits for no other and is in no flow.
+    /// - Parameter limit: of the parents that are returned.
+    func dependencies(of id: CommandID, limit: Int) throws(StoreError) -> CommandDependencies?
+    /// The results of the commands that a command depends on, in the order of their positions, at most `limit`.
+    func parentResults(of id: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [ParentResult]
     /// Counts dependencies and the nodes of flows anew.
     /// - Returns: a sentence for each stored number that is wrong; empty where all are right.
     func relationProblems(shard: Int) throws(StoreError) -> [String]

@@ -159,6 +159,7 @@ final class Shard: Sendable {
         try DataDirectory.check(path, isDirectory: false)
         guard facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
         let connection = try connect()
+        connection.run = options.directory.run
         try connection.use { () throws(StoreError) in
             try connection.checkIdentity(number: number, options)
         }

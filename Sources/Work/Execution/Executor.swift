@@ -45,6 +45,8 @@ final class Executor: Sendable {
 
     let registry: OperationRegistry
     let committers: [GroupCommitter]
+    /// Nil leaves payloads as they are.
+    private let references: PayloadReferences?
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
     let publish: @Sendable (Published) -> Void
@@ -57,15 +59,18 @@ final class Executor: Sendable {
     ///   - wakeReporter: called when ``takeReports()`` has something to return; cheap, from any thread.
     ///   - operationExecutor: runs the operations; nil for the cooperative pool, whose threads no operation may
     ///     block.
+    ///   - references: resolves references to results in payloads; nil leaves payloads as they are.
     ///   - publish: sends an event of an execution, from any thread.
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
-        startedExecutions: sending StartedExecutions?, operationExecutor: (any TaskExecutor)? = nil,
+        startedExecutions: sending StartedExecutions?, references: PayloadReferences? = nil,
+        operationExecutor: (any TaskExecutor)? = nil,
         wakeReporter: @escaping @Sendable () -> Void,
         publish: @escaping @Sendable (Published) -> Void = { _ in }
     ) {
         self.registry = registry
         self.committers = committers
+        self.references = references
         self.logger = logger
         self.wakeReporter = wakeReporter
         self.publish = publish
@@ -176,6 +181,7 @@ final class Executor: Sendable {
         do {
             // All threads may have been busy since it was given its slot.
             if Task.isCancelled { throw ExecutionNotBegun() }
+            let execution = try references?.resolved(execution, for: operation) ?? execution
             if operation.preparesBeforeSending {
                 try await operation.prepare(execution)
                 guard await commitSent(execution) else { throw CancellationError() }

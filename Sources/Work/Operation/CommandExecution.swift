@@ -32,6 +32,13 @@ public final class CommandExecution: Sendable {
         self.publisher = publisher
     }
 
+    /// The same execution with another payload.
+    convenience init(_ execution: CommandExecution, payload: [UInt8]) {
+        self.init(
+            command: execution.command, payload: payload, checkpoint: execution.checkpoint, meter: execution.meter,
+            pace: execution.pace, saver: execution.saver, publisher: execution.publisher)
+    }
+
     public var id: CommandID { command.id }
     /// The fence of this execution; part of the names of temporary files.
     public var claim: Int { command.claim }

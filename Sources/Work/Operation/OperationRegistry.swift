@@ -24,6 +24,32 @@ public struct OperationRegistry: Sendable {
         return try rules[type]?.attributes(of: payload)
     }
 
+    /// The facts of a payload with references to results, as far as they are known before the results are: by the rule
+    /// of its type. The operation inspects the payload when the references are resolved.
+    /// - Parameter destination: of the producer; nil: that of the payload.
+    /// - Throws: ``PayloadError`` `data` where the destination depends on a reference.
+    package func attributes(
+        of template: PayloadTemplate, type: String, destination: Destination?
+    ) throws(PayloadError) -> PayloadAttributes {
+        var rule = operations[type]?.rule ?? rules[type] ?? PayloadRule()
+        if let destination {
+            var attributes = PayloadAttributes(destination: destination, idempotent: rule.isIdempotent)
+            attributes.retryLimit = rule.retryLimit
+            return attributes
+        }
+        if let text = rule.destination, let pointer = try? JSONPointer(text) {
+            guard !template.dependsOnReference(at: pointer) else {
+                throw PayloadError(
+                    .data,
+                    "“\(text)” depends on a result, and a result must not choose the destination of a command: state it as "
+                        + "“destination”")
+            }
+            // Only a type with such a member has a destination.
+            if pointer.value(in: template.withHoles) == nil { rule.destination = nil }
+        }
+        return try rule.attributes(of: template.withHoles)
+    }
+
     /// With the rule that a worker has stored for a type, where there is no operation for it here.
     package func adding(_ rule: PayloadRule?, for type: String) -> OperationRegistry {
         var registry = self

@@ -68,7 +68,7 @@ package final class WorkerService: Service {
         }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
-            startedExecutions: startedExecutions,
+            startedExecutions: startedExecutions, references: PayloadReferences(store: store),
             operationExecutor: configuration.operationsMayBlock
                 ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
                 : nil,

@@ -37,6 +37,10 @@ final class Connection: @unchecked Sendable {
     var knownTypes: Set<String> = []
     /// `meta.id` of the file when it was opened; nil where it has an older version.
     var fileID: String?
+    /// The locks of the processes that use the store; nil for a file that no other process uses.
+    var run: RunDirectory?
+    /// Programs that do not know of relations are kept from the shard.
+    var isForRelations = false
     /// When the file was copied, where it is a backup. Then it can only be read.
     var backupTime: Timestamp?
     /// The last destination read: rows that follow each other mostly share it.

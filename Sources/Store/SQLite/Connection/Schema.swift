@@ -15,6 +15,8 @@ enum Schema {
     static var version: Int { oldest + migrations.count }
     /// The lowest version that a program must know to use a shard of ``version``.
     static let minReader = 2
+    /// The first version with dependencies. A shard with one needs a program that knows this version.
+    static let firstWithRelations = 3
     /// Columns of `command` that a shard of an earlier version lacks. They read as NULL there.
     static let addedColumns: [(version: Int, name: String)] = [(3, "unique_for"), (3, "relations")]
     /// Those that every insert writes. The others have a default.

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// Inserts of commands that wait for others.
 extension Connection {
@@ -6,7 +7,7 @@ extension Connection {
     func insert(
         dependant draft: CommandDraft, _ pending: SQLiteStore.PendingInsert, turn: Int64, now: Timestamp
     ) throws(StoreError) -> Result<Submission, StoreError> {
-        if let problem = tooOldForRelations { return .failure(problem) }
+        if let problem = try prepareForRelations() { return .failure(problem) }
         var dependencies: [DependencyRow] = []
         for dependency in draft.dependencies {
             guard let parent = try find(dependency.parent) else {
@@ -48,7 +49,7 @@ extension Connection {
         _ plan: FlowPlan, _ draft: CommandDraft, digest: [UInt8]?, ids: [CommandID], allowUnknownTypes: Bool,
         now: Timestamp
     ) throws(StoreError) -> Result<FlowSubmission, StoreError> {
-        if let problem = tooOldForRelations { return .failure(problem) }
+        if let problem = try prepareForRelations() { return .failure(problem) }
         for draft in plan.drafts where !allowUnknownTypes {
             guard try isKnown(draft.type) else { return .failure(.unknownType(draft.type, known: knownTypes)) }
         }
@@ -72,11 +73,28 @@ extension Connection {
         return .success(layout.submission)
     }
 
-    private var tooOldForRelations: StoreError? {
-        guard version < 3 else { return nil }
-        return StoreError(
-            .overloaded,
-            "Shard \(shard) has version \(version), and dependencies need version 3. The coordinator migrates the store when "
-                + "no worker of the release before runs; try again then.", shard: shard)
+    /// Before the first command that depends on another. From then on the shard needs a program that writes the effects
+    /// of ends: one that does not would leave dependants waiting for ever.
+    /// - Returns: why the shard cannot have such commands now; nil where it can.
+    private func prepareForRelations() throws(StoreError) -> StoreError? {
+        let needed = Schema.firstWithRelations
+        guard version >= needed else {
+            return StoreError(
+                .overloaded,
+                "Shard \(shard) has version \(version), and dependencies need version \(needed). The coordinator migrates the "
+                    + "store when no worker of the release before runs; try again then.", shard: shard)
+        }
+        guard !isForRelations else { return nil }
+        if try integer("PRAGMA user_version") >= needed {
+            isForRelations = true
+        } else if let old = try run?.processOfFirstRelease() {
+            return StoreError(
+                .overloaded,
+                "A coordinator or worker of release 0.1.0\(old.pid.map { ", process \($0)," } ?? "") uses the store, and does "
+                    + "not know of commands that wait for others; stop it, and try again.", shard: shard)
+        } else {
+            try execute("PRAGMA user_version = \(needed)")
+        }
+        return nil
     }
 }

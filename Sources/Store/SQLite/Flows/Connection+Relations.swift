@@ -10,6 +10,9 @@ extension Connection: RelationRows {
         return try StoredCommand(statement, self)
     }
 
+    func payload(of id: CommandID) throws(StoreError) -> [UInt8]? { try body(.payload, id) }
+    func result(of id: CommandID) throws(StoreError) -> [UInt8]? { try body(.result, id) }
+
     func node(_ turn: Int64) throws(StoreError) -> NodeRow? {
         let statement = try statement(.node)
         statement.bind(turn, at: 1)

@@ -1,0 +1,176 @@
+/// Limits the starts of commands to a rate and a burst. Pure.
+///
+/// The bucket begins empty. A token is taken for each offer. It is either confirmed, when a worker has claimed the
+/// command, or given back, when the offer was refused or forgotten. Until then it counts as if it lay in the
+/// bucket: tokens and open offers together never exceed the burst. In any time T therefore at most
+/// burst + rate × T tokens are taken that do not come back.
+///
+/// ```
+///            take                   confirm
+///  tokens ─────────► open offers ─────────────► started
+///    ▲                    │
+///    └────────────────────┘ giveBack
+/// ```
+///
+/// For a period of a minute or more a restart must not cost the quota of a day. Such a bucket allows only starts
+/// that its saved state already counts as taken, the *reserve* (``TokenBucketState``). A crash therefore costs at
+/// most the reserve, and no token is granted a second time.
+///
+/// The parameter `now` is the time from any fixed origin on a clock that does not jump, such as the boot. A clock
+/// that goes back gives no tokens, and the bucket fills on from the earlier time.
+package struct TokenBucket: Sendable, Equatable {
+    package private(set) var rate: StartRate
+    package private(set) var burst: Int
+    /// Tokens times the nanoseconds of the period, so that a rate that does not divide a second is exact: each
+    /// nanosecond adds the count.
+    private var level: Int128 = 0
+    private var updated: Duration
+    /// Tokens that were taken and neither confirmed nor given back.
+    package private(set) var openOffers = 0
+    /// Starts that the saved state counts as taken; unused where the rate is not durable.
+    package private(set) var reserve = 0
+    /// The reserve of a state that is being written.
+    private var pendingReserve: Int?
+
+    /// An empty bucket.
+    /// - Parameter burst: 1…``StartRate/maxBurst``, clamped; nil for the default of the rate.
+    package init(rate: StartRate, burst: Int? = nil, now: Duration) {
+        self.rate = rate
+        self.burst = Self.clamped(burst, rate)
+        updated = now
+    }
+
+    /// A bucket with the state that an earlier coordinator saved. It gives no token before it was saved again.
+    /// - Parameter wallTime: the wall clock. One that is before the saved time gives no tokens, and one that is
+    ///   far ahead fills the bucket up to the burst without the reserve.
+    package init(
+        rate: StartRate, burst: Int? = nil, restoring state: TokenBucketState, wallTime: Timestamp, now: Duration
+    ) {
+        self.init(rate: rate, burst: burst, now: now)
+        guard rate.isDurable else { return }
+        let elapsed = max(wallTime - state.savedAt, .zero)
+        let saved = Int128(min(max(state.milliTokens, -Self.maxMilliTokens), Self.maxMilliTokens)) * period / 1000
+        let room = Int128(min(max(state.maxTokens, -StartRate.maxCount), self.burst)) * period
+        level = min(saved + Self.nanoseconds(elapsed) * Int128(rate.count), room)
+    }
+
+    /// Another rate or burst. The tokens stay, up to the new burst.
+    package mutating func set(rate new: StartRate, burst newBurst: Int? = nil, now: Duration) {
+        fill(now: now)
+        level = level * Self.nanoseconds(new.period.duration) / period
+        let (oldRate, oldBurst) = (rate, burst)
+        rate = new
+        burst = Self.clamped(newBurst, new)
+        // The saved state belongs to the other limit.
+        if rate != oldRate || burst != oldBurst { (reserve, pendingReserve) = (0, nil) }
+        level = max(min(level, capacity), min(level, 0))
+    }
+
+    // MARK: Starts
+
+    /// Takes a token for an offer.
+    /// - Returns: false where there is none, or where the state must be saved first (``needsSave(now:)``).
+    package mutating func take(now: Duration) -> Bool {
+        fill(now: now)
+        guard level >= period, hasReserve else { return false }
+        level -= period
+        openOffers += 1
+        if rate.isDurable {
+            reserve -= 1
+            pendingReserve? -= 1
+        }
+        return true
+    }
+
+    /// The command of an open offer was claimed.
+    package mutating func confirm(now: Duration) {
+        fill(now: now)
+        openOffers = max(openOffers - 1, 0)
+    }
+
+    /// An open offer was refused or forgotten. Without an open offer nothing happens.
+    package mutating func giveBack(now: Duration) {
+        fill(now: now)
+        guard openOffers > 0 else { return }
+        openOffers -= 1
+        // The reserve stays as it is: a state that was saved since counts the token as taken.
+        level = max(min(level + period, capacity), level)
+    }
+
+    /// Whole tokens in the bucket.
+    package func tokens(now: Duration) -> Int { Int(max(level(now: now), 0) / period) }
+
+    /// The time until there is a token; zero where there is one, also where the state must be saved first. Nil
+    /// while open offers hold all tokens of the burst: the next confirmation or return decides.
+    package func nextToken(now: Duration) -> Duration? {
+        let level = level(now: now)
+        guard level < period else { return .zero }
+        guard capacity >= period else { return nil }
+        let count = Int128(rate.count)
+        return .nanoseconds(Int64(clamping: (period - level + count - 1) / count))
+    }
+
+    // MARK: Saving
+
+    /// Whether a token is there and waits for the state to be saved.
+    package func needsSave(now: Duration) -> Bool {
+        !hasReserve && pendingReserve == nil && level(now: now) >= period
+    }
+
+    /// The state to save when ``needsSave(now:)``, and for 0 starts when the coordinator ends or the limit is idle.
+    /// Nil for a rate that is not durable.
+    ///
+    /// Call ``stateWasSaved()`` after its commit, or ``stateWasNotSaved()``. A call before that replaces the
+    /// state that is being written.
+    /// - Parameter starts: the commands that wait for this limit. The reserve is that number up to the burst, and
+    ///   at least the starts of one second, so that a busy limit is saved once a second. For 0 it is 0.
+    package mutating func stateToSave(
+        forStarts starts: Int = 1, wallTime: Timestamp, now: Duration
+    ) -> TokenBucketState? {
+        guard rate.isDurable else { return nil }
+        fill(now: now)
+        let reserve = starts <= 0 ? 0 : max(min(starts, burst), rate.startsPerSecond)
+        pendingReserve = reserve
+        // Rounded down, also below zero.
+        let milliTokens = (level - Int128(reserve) * period) * 1000
+        let (quotient, remainder) = milliTokens.quotientAndRemainder(dividingBy: period)
+        return TokenBucketState(
+            milliTokens: Int64(clamping: remainder < 0 ? quotient - 1 : quotient),
+            maxTokens: burst - openOffers - reserve, savedAt: wallTime)
+    }
+
+    /// The state of the last ``stateToSave(forStarts:wallTime:now:)`` is durable: its reserve may start.
+    package mutating func stateWasSaved() {
+        if let pendingReserve { reserve = pendingReserve }
+        pendingReserve = nil
+    }
+
+    /// The state of the last ``stateToSave(forStarts:wallTime:now:)`` was not written: the reserve before it holds.
+    package mutating func stateWasNotSaved() { pendingReserve = nil }
+
+    private static let maxMilliTokens = Int64(StartRate.maxCount) * 1000
+
+    /// A start counts against both states while one is being written: either may be the one that a restart finds.
+    private var hasReserve: Bool { !rate.isDurable || reserve > 0 && pendingReserve ?? 1 > 0 }
+    private var period: Int128 { Self.nanoseconds(rate.period.duration) }
+    private var capacity: Int128 { Int128(burst - openOffers) * period }
+
+    private func level(now: Duration) -> Int128 {
+        let elapsed = max(Self.nanoseconds(now) - Self.nanoseconds(updated), 0)
+        return max(min(level + elapsed * Int128(rate.count), capacity), level)
+    }
+
+    private mutating func fill(now: Duration) {
+        level = level(now: now)
+        updated = now
+    }
+
+    private static func clamped(_ burst: Int?, _ rate: StartRate) -> Int {
+        min(max(burst ?? rate.defaultBurst, 1), StartRate.maxBurst)
+    }
+
+    private static func nanoseconds(_ duration: Duration) -> Int128 {
+        let (seconds, attoseconds) = duration.components
+        return Int128(seconds) * 1_000_000_000 + Int128(attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,112 @@
+internal import Commands
+internal import Console
+internal import Store
+
+extension WaitExplainer {
+    /// Parents that are named.
+    private static let maxNamed = 3
+
+    /// Why a blocked command waits: the commands that it depends on, or the nodes of a flow that have not ended.
+    func blocked(_ command: Command) throws(StoreError) -> [WaitReason] {
+        if let flow = try store.flow(command.id) { return [try nodes(of: flow)] }
+        guard let waits = try store.dependencies(of: command.id, limit: 20) else {
+            return [
+                WaitReason(
+                    "dependencies", "it waits for commands that it depends on", threshold: "their ends",
+                    remedy: "It is ready then")
+            ]
+        }
+        var reasons = [dependencies(waits)]
+        for parent in waits.parents where parent.command.status == .inDoubt {
+            let id = parent.command.id
+            reasons.append(
+                WaitReason(
+                    "doubt", "\(Self.name(parent)) is in doubt: it may have been delivered, or not",
+                    threshold: "a person's decision",
+                    remedy: "“sluice resolve \(id) --success” lets this one go on, --cancel ends it too"))
+        }
+        return reasons
+    }
+
+    private func dependencies(_ waits: CommandDependencies) -> WaitReason {
+        let named = waits.parents.prefix(Self.maxNamed).map { parent in
+            "\(Self.name(parent)) (\(state(of: parent.command))\(Self.needed(parent.condition)))"
+        }
+        let more = waits.open > named.count ? " and \(waits.open - named.count) more" : ""
+        let flow = waits.flow.map { " of the flow \($0)" } ?? ""
+        let count = waits.count == 1 ? "" : "\(waits.open) of \(waits.count): "
+        let conditions = Set(waits.parents.map(\.condition))
+        let (threshold, remedy): (String, String) =
+            conditions == [.success]
+            ? ("success of each", "It is ready when they have succeeded, and cancelled when one of them is given up")
+            : conditions == [.end]
+                ? ("an end of each", "It is ready when they have ended, in whatever way")
+                : (
+                    "the end of each that it waits for",
+                    "It is ready then, and cancelled when one of them ends otherwise"
+                )
+        return WaitReason(
+            "dependencies", "it waits for \(count)\(named.joined(separator: ", "))\(more)\(flow)", threshold: threshold,
+            remedy: remedy,
+            values: .object([
+                .init("count", .integer(Int64(waits.count))), .init("open", .integer(Int64(waits.open))),
+                .init("flow", waits.flow.map { .string($0.description) } ?? .null),
+                .init(
+                    "parents",
+                    .array(
+                        waits.parents.map { parent in
+                            .object([
+                                .init("id", .string(parent.command.id.description)),
+                                .init("name", parent.name.map { .string($0) } ?? .null),
+                                .init("status", .string(parent.command.status.name)),
+                                .init("condition", .string(parent.condition.name)),
+                            ])
+                        })),
+            ]))
+    }
+
+    private func nodes(of flow: FlowState) throws(StoreError) -> WaitReason {
+        var running: [String] = []
+        var position: Int64 = 0
+        // A flow with many nodes is not read as a whole.
+        for _ in 0..<10 where running.count < Self.maxNamed {
+            let page = try store.flowNodes(flow.command.id, after: position, limit: 1000)
+            guard let last = page.last else { break }
+            position = last.position
+            for node in page where running.count < Self.maxNamed {
+                guard let name = node.name, !node.command.status.isFinal || node.command.status == .inDoubt,
+                    node.command.status != .blocked
+                else { continue }
+                running.append("“\(name)” (\(state(of: node.command)))")
+            }
+        }
+        let failed = flow.failed > 0 ? "; \(flow.failed) failed" : ""
+        let examples = running.isEmpty ? "" : ", among them \(running.joined(separator: ", "))"
+        return WaitReason(
+            "flow", "\(flow.open) of its \(flow.nodes) nodes have not ended\(examples)\(failed)",
+            threshold: "the end of every node",
+            remedy: "“sluice flow \(flow.command.id)” shows them, and “sluice explain” of a node why it waits",
+            values: .object([
+                .init("nodes", .integer(Int64(flow.nodes))), .init("open", .integer(Int64(flow.open))),
+                .init("failed", .integer(Int64(flow.failed))),
+            ]))
+    }
+
+    private static func name(_ parent: CommandDependencies.Parent) -> String {
+        "“\(parent.name ?? parent.command.id.description)”"
+    }
+
+    private static func needed(_ condition: DependencyCondition) -> String {
+        switch condition {
+        case .success: ""
+        case .failure: ", its failure is needed"
+        case .end: ", any end of it is enough"
+        }
+    }
+
+    private func state(of command: Command) -> String {
+        guard command.status == .error else { return command.status.name }
+        let wait = command.notBefore > now ? " in \((command.notBefore - now).shortText)" : ""
+        return "error, retry \(command.retries) of \(command.retryLimit)\(wait)"
+    }
+}

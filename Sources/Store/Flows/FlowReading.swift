@@ -1,0 +1,74 @@
+internal import Commands
+
+/// Reads flows and dependencies for people, producers and executions. Pure: both stores have the rows.
+struct FlowReading<Rows: RelationRows> {
+    var rows: Rows
+
+    init(_ rows: Rows) { self.rows = rows }
+
+    /// Nil where `row` is not a flow.
+    mutating func flow(_ row: StoredCommand) throws(StoreError) -> FlowState? {
+        let turn = row.command.turn
+        guard row.relations.contains(.flow), let flow = try rows.flow(turn) else { return nil }
+        let payload = try rows.payload(of: row.id).flatMap { try? JSONValue(parsing: $0) }
+        return FlowState(
+            command: row.command, name: payload?["name"]?.string ?? "", nodes: flow.nodes,
+            open: try rows.node(turn)?.pending ?? 0, failed: flow.failed)
+    }
+
+    /// The nodes of a flow, then its callbacks, in the order of their positions.
+    mutating func nodes(of row: StoredCommand, after position: Int64, limit: Int) throws(StoreError) -> [FlowNodeState]
+    {
+        guard row.relations.contains(.flow) else { return [] }
+        var found: [FlowNodeState] = []
+        for turn in try rows.nodes(of: row.command.turn, after: position, limit: limit) {
+            guard let node = try rows.node(turn), let member = try rows.command(turn: turn) else { continue }
+            found.append(
+                FlowNodeState(
+                    position: turn, name: node.name, command: member.command,
+                    parents: try rows.dependencies(of: turn).map {
+                        FlowNodeState.Parent(
+                            position: $0.parent, condition: $0.condition, isSatisfied: $0.state == .satisfied)
+                    }, mayFail: node.flags.contains(.mayFail), isUnneeded: node.flags.contains(.notNeeded)))
+        }
+        return found
+    }
+
+    /// Nil for a command that waits for no other and is in no flow.
+    mutating func dependencies(of row: StoredCommand, limit: Int) throws(StoreError) -> CommandDependencies? {
+        guard row.relations.contains(.node), !row.relations.contains(.flow),
+            let node = try rows.node(row.command.turn)
+        else { return nil }
+        let flow = try node.flow.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.id }
+        // A command outside of a flow also has a row for the flow of its parent, which it does not wait for.
+        let all = try rows.dependencies(of: node.turn)
+        let open = all.filter { $0.state != .satisfied }
+        var parents: [CommandDependencies.Parent] = []
+        for dependency in open.prefix(max(limit, 0)) {
+            guard let parent = try rows.command(turn: dependency.parent) else { continue }
+            parents.append(
+                CommandDependencies.Parent(
+                    command: parent.command, name: try rows.node(dependency.parent)?.name,
+                    condition: dependency.condition))
+        }
+        return CommandDependencies(flow: flow, name: node.name, count: all.count, open: open.count, parents: parents)
+    }
+
+    /// The results of the commands that a command depends on, in the order of their positions.
+    mutating func parentResults(
+        of row: StoredCommand, after position: Int64, limit: Int
+    ) throws(StoreError) -> [ParentResult] {
+        guard row.relations.contains(.node), !row.relations.contains(.flow) else { return [] }
+        var found: [ParentResult] = []
+        for dependency in try rows.dependencies(of: row.command.turn) where dependency.parent > position {
+            guard found.count < limit else { break }
+            guard let parent = try rows.command(turn: dependency.parent) else { continue }
+            found.append(
+                ParentResult(
+                    position: dependency.parent, id: parent.id, name: try rows.node(dependency.parent)?.name,
+                    status: parent.command.status,
+                    result: parent.command.status == .success ? try rows.result(of: parent.id) : nil))
+        }
+        return found
+    }
+}

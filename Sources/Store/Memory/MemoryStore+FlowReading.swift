@@ -1,0 +1,37 @@
+package import Commands
+
+extension MemoryStore {
+    package func flow(_ id: CommandID) throws(StoreError) -> FlowState? {
+        try reading(id) { (reading, row) throws(StoreError) in try reading.flow(row) }
+    }
+
+    package func flowNodes(
+        _ flow: CommandID, after position: Int64, limit: Int
+    ) throws(StoreError) -> [FlowNodeState] {
+        try reading(flow) { (reading, row) throws(StoreError) in
+            try reading.nodes(of: row, after: position, limit: min(limit, 1000))
+        } ?? []
+    }
+
+    package func dependencies(of id: CommandID, limit: Int) throws(StoreError) -> CommandDependencies? {
+        try reading(id) { (reading, row) throws(StoreError) in try reading.dependencies(of: row, limit: limit) }
+    }
+
+    package func parentResults(
+        of id: CommandID, after position: Int64, limit: Int
+    ) throws(StoreError) -> [ParentResult] {
+        try reading(id) { (reading, row) throws(StoreError) in
+            try reading.parentResults(of: row, after: position, limit: min(limit, 1000))
+        } ?? []
+    }
+
+    private func reading<Value: Sendable>(
+        _ id: CommandID, _ body: (inout FlowReading<MemoryShard>, StoredCommand) throws(StoreError) -> Value?
+    ) throws(StoreError) -> Value? {
+        try withShard(id.shard(of: shardCount)) { shard throws(StoreError) in
+            guard let row = shard.rows[id] else { return nil }
+            var reading = FlowReading(shard)
+            return try body(&reading, row)
+        }
+    }
+}

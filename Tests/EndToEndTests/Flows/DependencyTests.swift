@@ -1,0 +1,61 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Commands that wait for others, on the command line.
+    struct DependencyTests {
+        @Test func `a command runs after those that it waits for, and explain says what it waits for`() async throws {
+            try await Installation.with { installation in
+                let first = try #require(
+                    try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":50}"#).ids.first)
+                let second = try #require(
+                    try await installation.sluice("submit", "noop", "--after", "\(first)").ids.first)
+                let bulk = try await installation.sluice(
+                    "submit", "noop", "-",
+                    input: #"{"payload":{},"after":["\#(second):end","\#(first)"]}"# + "\n"
+                        + #"{"payload":{},"after":"\#(second):failure"}"#)
+                #expect(bulk.ids.count == 2, "\(bulk.errors)")
+                let explained = try await installation.sluice("explain", "\(second)")
+                #expect(
+                    explained.output.hasPrefix("dependencies: it waits for “\(first)” (new)"), "\(explained.output)")
+                let shown = try await installation.sluice("status", "\(bulk.ids[0])", "--json")
+                #expect(try shown.json()["status"]?.string == "blocked")
+                #expect(try shown.json()["waitsFor"]?.elements?.count == 2)
+                let up = try await installation.up()
+                let last = try await installation.sluice("submit", "noop", "--after", "\(bulk.ids[0])", "--wait")
+                #expect(last.code == 0, "\(last.errors)")
+                let store = try installation.store()
+                let ends = try ([first, second] + bulk.ids + last.ids).map { try store.command($0)?.status }
+                #expect(ends == [.success, .success, .success, .cancelled, .success])
+                let begun = try [first, second, bulk.ids[0]].map { id in
+                    try #require(try store.timeline(id).first { $0.status == .sent }).seq
+                }
+                #expect(begun == begun.sorted())
+                up.signal(SIGTERM)
+                _ = try await up.end(within: .seconds(30))
+            }
+        }
+
+        @Test func `a command that could never run is refused`() async throws {
+            try await Installation.with { installation in
+                let first = try #require(try await installation.sluice("submit", "noop").ids.first)
+                _ = try await installation.sluice("cancel", "\(first)")
+                let refused = try await installation.sluice("submit", "noop", "--after", "\(first)")
+                #expect(refused.code == 65 && refused.errors.contains("would never run"), "\(refused.errors)")
+                let unknown = try await installation.sluice(
+                    "submit", "noop", "--after", "01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f")
+                #expect(unknown.code == 66 && unknown.errors.contains("no command"), "\(unknown.errors)")
+                for argument in ["x", "\(first):later", "\(first):"] {
+                    let malformed = try await installation.sluice("submit", "noop", "--after", argument)
+                    #expect(malformed.code == 64, "\(argument): \(malformed.errors)")
+                }
+                let flow = try await installation.sluice("submit", "flow", "--allow-unknown")
+                #expect(flow.code == 65 && flow.errors.contains("sluice flow submit"), "\(flow.errors)")
+                #expect(try await installation.sluice("submit", "noop", "--after", "\(first):end").code == 0)
+            }
+        }
+    }
+}
