@@ -30,8 +30,15 @@ public struct CommandDraft: Sendable, Equatable {
     /// command does not change that command's period. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
     /// The commands that must end before it may run, each at most once. They lie in one shard, which is its own: without a
-    /// unique key the draft follows them there. Empty, the default: it may run at once.
+    /// key the draft follows them there. Empty, the default: it may run at once.
     public var dependencies: [Dependency] = []
+    /// 1 to 512 bytes of UTF-8, compared by its bytes. Commands with one key run one after the other, in the order of
+    /// their submits, whatever their type: each holds the key until it has ended, also in backoff and in doubt, and the
+    /// others are `blocked`. Nil, the default: it waits for no other.
+    public var orderingKey: String?
+    /// How many commands with the ordering key may run at once, 1…1,000; the newest submit sets it. Nil, the default,
+    /// leaves it as it is, which is 1 for a key that no command has.
+    public var keyLimit: Int?
     /// Bytes in all, from 0. Zero, the default: they are not known.
     public var total: Int64 = 0
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a

@@ -8,6 +8,9 @@ public struct Submission: Sendable, Equatable {
     /// The turn of the new command; 0 for an existing one.
     package var turn: Int64
 
+    /// It waits for others. False for one that existed already.
+    package var isBlocked = false
+
     package init(id: CommandID, isExisting: Bool, turn: Int64 = 0) {
         self.id = id
         self.isExisting = isExisting

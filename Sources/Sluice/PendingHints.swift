@@ -9,7 +9,7 @@ extension Effects {
 
     /// The commands that a coordinator should hear of: those that were changed, and those whose workers must be told of
     /// a cancellation request.
-    func hints(without id: CommandID) -> (changed: [CommandID], requested: [CommandID]) {
+    func hints(without id: CommandID?) -> (changed: [CommandID], requested: [CommandID]) {
         let changed = events.lazy.map(\.transition.id).filter { $0 != id }.prefix(Self.maxHints)
         return (Array(changed), requests.lazy.map(\.id).filter { $0 != id })
     }
@@ -26,8 +26,8 @@ package final class PendingHints: Sendable {
     package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
 
     /// Adds the effects of a change on other commands.
-    /// - Parameter id: the command that was changed, which has a hint of its own.
-    package func add(_ effects: Effects, of id: CommandID) {
+    /// - Parameter id: the command that was changed, which has a hint of its own; nil where there is none.
+    package func add(_ effects: Effects, of id: CommandID?) {
         let (changed, requested) = effects.hints(without: id)
         pending.withLock { pending in
             for id in changed { pending.append((.changed, id)) }
@@ -41,7 +41,7 @@ package final class PendingHints: Sendable {
             defer { pending = [] }
             return pending
         }
-        for kind in [Hint.Kind.cancelRequested, .changed] {
+        for kind in [Hint.Kind.cancelRequested, .changed, .ready] {
             let ids = hints.filter { $0.kind == kind }.map { $0.id }
             if !ids.isEmpty { HintSender.send(kind, ids, in: directory) }
         }

@@ -59,6 +59,12 @@ extension SluiceClient {
         }
     }
 
+    /// The place of a command in the queue of its ordering key.
+    /// - Returns: nil for a command that has none, or has ended.
+    public func orderingKey(of id: CommandID) async throws -> OrderingKeyState? {
+        try await read { store throws(StoreError) in try store.orderingKey(of: id) }
+    }
+
     /// The commands that a command still waits for.
     /// - Parameter limit: of the parents that are returned; the default is 20.
     /// - Returns: nil for a command that waits for no other and is in no flow.

@@ -26,6 +26,12 @@ public struct SubmitOptions: Sendable, Equatable {
     public var destination: Destination?
     /// The commands that this one waits for, at most 1,000, all of one shard. Empty, the default: it may run at once.
     public var dependencies: [Dependency] = []
+    /// 1 to 512 bytes of UTF-8, compared by its bytes. Commands with one key run one after the other, in the order of their
+    /// submits (``CommandDraft/orderingKey``). Nil, the default: the command waits for no other.
+    public var orderingKey: String?
+    /// How many commands with the ordering key may run at once, 1…1,000. Nil, the default, leaves it as it is: 1 for a new
+    /// key.
+    public var keyLimit: Int?
     /// The command is a node or a callback of a flow, whose document is checked as a whole.
     package var isNode = false
     /// Whether to accept a type that no worker has ever been able to run. The default is false.
@@ -77,6 +83,8 @@ extension CommandDraft {
         deadline = options.deadline
         uniqueKey = options.uniqueKey
         dependencies = options.dependencies
+        orderingKey = options.orderingKey
+        keyLimit = options.keyLimit
         total = facts.total
         uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }

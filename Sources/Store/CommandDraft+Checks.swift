@@ -21,6 +21,18 @@ extension CommandDraft {
             return StoreError(
                 .invalid, "A unique key has 1 to \(UniqueKey.maxLength) bytes; this one has \(uniqueKey.utf8.count).")
         }
+        if let orderingKey, orderingKey.isEmpty || orderingKey.utf8.count > UniqueKey.maxLength {
+            return StoreError(
+                .invalid,
+                "An ordering key has 1 to \(UniqueKey.maxLength) bytes; this one has \(orderingKey.utf8.count).")
+        }
+        if let keyLimit, !(1...1000).contains(keyLimit) || orderingKey == nil {
+            return StoreError(
+                .invalid,
+                orderingKey == nil
+                    ? "The limit of an ordering key needs the key."
+                    : "The limit of a key is from 1 to 1,000, not \(keyLimit).")
+        }
         if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
             return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
         }
@@ -35,7 +47,9 @@ extension CommandDraft {
         }
         let shard = Int(byte) & (shardCount - 1)
         guard let other = dependencies.first(where: { $0.parent.shard(of: shardCount) != shard }) else { return nil }
-        let conflict = uniqueKey == nil ? "its parent \(first.parent)" : "its unique key"
+        let conflict =
+            orderingKey != nil
+            ? "its ordering key" : uniqueKey != nil ? "its unique key" : "its parent \(first.parent)"
         return StoreError(
             .invalid,
             "Command \(other.parent) lies in another shard than \(conflict), and a command waits for commands of one shard; "
@@ -46,7 +60,7 @@ extension CommandDraft {
     /// key.
     var digest: [UInt8]? { uniqueKey == nil ? nil : UniqueKey.digest(of: self) }
 
-    var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: "", key: $0) } }
+    var unique: UniqueKey? { uniqueKey.map { UniqueKey(type: type, orderingKey: orderingKey ?? "", key: $0) } }
 }
 
 extension StoreError {

@@ -5,7 +5,7 @@ extension CommandDraft {
     /// an existing command, or where the command may not run yet.
     /// - Parameter now: the time of the submit.
     package func ready(_ submission: Submission, now: Timestamp) -> ReadyCommand? {
-        guard !submission.isExisting, notBefore <= now else { return nil }
+        guard !submission.isExisting, !submission.isBlocked, notBefore <= now else { return nil }
         var command = ReadyCommand(
             id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now)
         command.remaining = ReadyCommand.remaining(of: total)

@@ -6,5 +6,6 @@
 /// Its roles are protocols of their own, so that code which only reads says so. Two implementations share one
 /// conformance suite: ``SQLiteStore`` and ``MemoryStore``. The upkeep of files is not a role: see ``StoreMaintenance``.
 package protocol CommandStore:
-    SubmitStore, ReadingStore, QueueStore, ExecutionStore, RequestStore, SettingStore, PruningStore
+    SubmitStore, ReadingStore, QueueStore, ExecutionStore, RequestStore, SettingStore, PruningStore,
+    ScheduleStore
 {}

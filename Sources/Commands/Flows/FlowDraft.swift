@@ -30,6 +30,10 @@ public struct FlowDraft: Sendable, Equatable {
     public var uniqueKey: String?
     /// As ``CommandDraft/uniqueFor``.
     public var uniqueFor = UniquePeriod.kept
+    /// As ``CommandDraft/orderingKey``: the flow holds it from its first node to its end. Nil, the default.
+    public var orderingKey: String?
+    /// As ``CommandDraft/keyLimit``.
+    public var keyLimit: Int?
 
     /// Makes a flow whose other fields have their defaults.
     public init(_ name: String, nodes: [FlowNode]) {

@@ -51,9 +51,9 @@ package struct FlowPlan: Sendable, Equatable {
     }
 
     private static func requireNoKey(_ draft: CommandDraft, _ name: String) throws(FlowError) {
-        guard draft.uniqueKey == nil, draft.dependencies.isEmpty else {
+        guard draft.uniqueKey == nil, draft.orderingKey == nil, draft.dependencies.isEmpty else {
             throw FlowError(
-                node: name, "a node has no unique key and no parents outside of its flow; the flow may have a key")
+                node: name, "a node has no key of its own and no parents outside of its flow; the flow may have keys")
         }
     }
 

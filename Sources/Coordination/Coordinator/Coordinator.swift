@@ -32,6 +32,7 @@ actor Coordinator: LoopCallbackOwner {
     private let dispatch: DispatchRunner
     private let sweeper: Sweeper
     private let dueTimes: DueTimes
+    private let schedules: ScheduleRunner
     private let clock: ClockMonitor
 
     // Workers
@@ -93,6 +94,7 @@ actor Coordinator: LoopCallbackOwner {
         self.reaper = reaper
         frames = FrameReader(logger: environment.logger)
         dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
+        schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
         clock = ClockMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
         migrator = StoreMigrator(environment, dispatch: dispatch)
@@ -163,11 +165,13 @@ actor Coordinator: LoopCallbackOwner {
         reaper.run(awake: awake)
         if let jump = clock.run(now: now) { links.wallClockJumped(by: jump) }
         dueTimes.run()
+        schedules.run()
     }
 
     /// The backstop behind every message: reads from the store what no message told.
     private func sweep(now: MonotonicTime) {
         sweeper.sweep()
+        schedules.sweep(now: now)
         control.loadCancellationRequests()
         control.loadPauses()
         links.loadOverrides()

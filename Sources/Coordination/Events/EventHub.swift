@@ -128,6 +128,15 @@ struct EventHub: ~Copyable {
         }
     }
 
+    /// - Parameter body: a JSON object on one line.
+    mutating func schedule(_ topic: String, _ body: String) {
+        publish { writer in
+            writer.raw(topic)
+            writer.raw(" ")
+            writer.raw(body)
+        }
+    }
+
     mutating func counts(_ counts: CommandCounts, at: Timestamp, snapshot: Bool = false) {
         let cells = CommandStatus.allCases.map { ($0, counts[$0]) }
         publish { Event.counts(cells, at: at, snapshot: snapshot, to: &$0) }
@@ -138,7 +147,7 @@ struct EventHub: ~Copyable {
     }
 
     /// Whether a prefix of the topic is subscribed, or a longer topic that begins with it.
-    private func wants(_ topic: String) -> Bool {
+    func wants(_ topic: String) -> Bool {
         let topic = Array(topic.utf8)
         return prefixes.keys.contains { $0.starts(with: topic) || topic.starts(with: $0) }
     }

@@ -67,6 +67,25 @@ final class EventPublisher {
     /// When the oldest gap has to be read.
     var nextDue: MonotonicTime? { hub.wantsStatuses ? sequencer.deadline : nil }
 
+    // MARK: Schedules
+
+    func publish(_ change: ScheduleRound.Change) {
+        let topic = "schedule/\(change.name)"
+        guard hub.wants(topic) else { return }
+        let decision = change.decision
+        hub.schedule(
+            topic,
+            JSONValue.object([
+                .init("schedule", .string(change.name)),
+                .init("fired", .array(decision.fires.map { .string($0.nominal.description) })),
+                .init("ids", .array(change.ids.map { .string($0.description) })),
+                .init("skipped", .integer(Int64(decision.skipped))),
+                .init("next", decision.next.map { .string($0.description) } ?? .null),
+                .init("reason", decision.reason.map { .string($0) } ?? .null),
+                .init("at", .string(Timestamp.now.description)),
+            ]).text)
+    }
+
     // MARK: Counts
 
     /// Call it once a second.

@@ -5,7 +5,7 @@ package import Commands
 package struct FlowDocument: Sendable, Equatable {
     /// 1 to 200 characters. The default is `flow`.
     package var name = FlowDocument.defaultName
-    /// Those of the flow itself: qos, deadline, uniqueKey and uniqueFor, in the order of the document.
+    /// Those of the flow itself: qos, deadline, keys, in the order of the document.
     package var options: [JSONValue.Member] = []
     /// Whether the failure of one node cancels the others (`onFailure: stop`). The default is false.
     package var stopsOnFailure = false

@@ -8,7 +8,9 @@ extension WaitExplainer {
 
     /// Why a blocked command waits: the commands that it depends on, or the nodes of a flow that have not ended.
     func blocked(_ command: Command) throws(StoreError) -> [WaitReason] {
-        if let flow = try store.flow(command.id) { return [try nodes(of: flow)] }
+        let order = try order(command)
+        if let flow = try store.flow(command.id) { return (order.map { [$0] } ?? []) + [try nodes(of: flow)] }
+        if let order, try store.dependencies(of: command.id, limit: 0)?.open ?? 0 == 0 { return [order] }
         guard let waits = try store.dependencies(of: command.id, limit: 20) else {
             return [
                 WaitReason(
@@ -16,7 +18,10 @@ extension WaitExplainer {
                     remedy: "It is ready then")
             ]
         }
-        var reasons = [dependencies(waits)]
+        if waits.open == 0, let id = waits.flow, let flow = try store.command(id), let order = try self.order(flow) {
+            return [order]
+        }
+        var reasons = (order.map { [$0] } ?? []) + [dependencies(waits)]
         for parent in waits.parents where parent.command.status == .inDoubt {
             let id = parent.command.id
             reasons.append(
@@ -26,6 +31,32 @@ extension WaitExplainer {
                     remedy: "“sluice resolve \(id) --success” lets this one go on, --cancel ends it too"))
         }
         return reasons
+    }
+
+    /// The ordering key that a command, or the flow of a node, waits for.
+    private func order(_ command: Command) throws(StoreError) -> WaitReason? {
+        guard let place = try store.orderingKey(of: command.id), let ahead = place.ahead else { return nil }
+        let before = ahead == 0 ? "it is the next" : "\(ahead) \(ahead == 1 ? "waits" : "wait") before it"
+        let holder = place.holder.map { "\($0.id), \(state(of: $0))" } ?? "another command"
+        let held =
+            place.limit == 1
+            ? "is held by \(holder)" : "is held by \(place.open) commands, the newest \(holder)"
+        let advice = place.holder.map { holder in
+            switch holder.status {
+            case .error:
+                ". “sluice retry \(holder.id)” runs that now, “sluice cancel \(holder.id)” lets the next one go"
+            case .inDoubt: ". “sluice resolve \(holder.id)” with --success, --retry or --cancel decides"
+            default: ""
+            }
+        }
+        return WaitReason(
+            "order", "its ordering key “\(place.key)” \(held); \(before)", threshold: "its turn",
+            remedy: "It is ready when those before it have ended, in whatever way\(advice ?? "")",
+            values: .object([
+                .init("key", .string(place.key)), .init("limit", .integer(Int64(place.limit))),
+                .init("open", .integer(Int64(place.open))), .init("ahead", .integer(Int64(ahead))),
+                .init("holder", place.holder.map { .string($0.id.description) } ?? .null),
+            ]))
     }
 
     private func dependencies(_ waits: CommandDependencies) -> WaitReason {

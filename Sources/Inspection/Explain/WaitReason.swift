@@ -3,7 +3,7 @@ package import Commands
 /// A reason why a command does not run, or the status that makes the question pointless.
 package struct WaitReason: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`,
-    /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `flow`, `doubt`,
+    /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `order`, `flow`, `doubt`,
     /// `places`, `earlierRun`, `endpoint`, `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
     /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`.
     package var name: String

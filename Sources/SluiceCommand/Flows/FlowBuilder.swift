@@ -29,6 +29,8 @@ struct FlowBuilder {
         flow.deadline = options.deadline
         flow.uniqueKey = options.uniqueKey
         flow.uniqueFor = options.uniqueFor
+        flow.orderingKey = options.orderingKey
+        flow.keyLimit = options.keyLimit
         flow.stopsOnFailure = document.stopsOnFailure
         flow.nodes.reserveCapacity(document.nodes.count)
         for node in document.nodes {
@@ -60,7 +62,7 @@ struct FlowBuilder {
         }
     }
 
-    private mutating func registry(for type: String) async throws -> OperationRegistry {
+    mutating func registry(for type: String) async throws -> OperationRegistry {
         if let known = registries[type] { return known }
         let registry = try await SubmitRegistry.registry(for: type, data)
         registries[type] = registry

@@ -9,6 +9,14 @@ enum FlowFile {
 
     /// - Parameter path: `-` for standard input.
     static func document(_ path: String) throws -> FlowDocument {
+        let bytes = try bytes(path)
+        return try checked { () throws(FlowDocumentError) in
+            try FlowDocument(parsing: bytes, file: name(path))
+        }
+    }
+
+    /// The whole text.
+    static func bytes(_ path: String) throws -> [UInt8] {
         try withDescriptor(path) { descriptor in
             var bytes: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -16,15 +24,12 @@ enum FlowFile {
                 let count = read(descriptor, &buffer, buffer.count)
                 if count < 0, errno == EINTR { continue }
                 guard count >= 0 else { throw ExitError(.input, "\(SystemError("read the flow", path))") }
-                if count == 0 { break }
+                if count == 0 { return bytes }
                 bytes.append(contentsOf: buffer[..<count])
                 guard bytes.count <= YAMLText.maxBytes else {
                     throw ExitError(
                         .data, "\(path) is larger than \(YAMLText.maxBytes >> 20) MiB; use --lines, or several flows")
                 }
-            }
-            return try checked { () throws(FlowDocumentError) in
-                try FlowDocument(parsing: bytes, file: name(path))
             }
         }
     }

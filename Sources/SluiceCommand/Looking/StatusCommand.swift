@@ -138,6 +138,7 @@ struct StatusCommand: AsyncParsableCommand {
         let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
         let waits = try store.dependencies(of: id, limit: 20)
         let flow = try store.flow(id)
+        let place = try store.orderingKey(of: id)
         let result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         if print.json {
             Output.line(
@@ -149,7 +150,7 @@ struct StatusCommand: AsyncParsableCommand {
                 ).bytes)
             return
         }
-        for (name, value) in facts(command) + Self.facts(waits, flow) { Output.line(pad(name) + value) }
+        for (name, value) in facts(command) + Self.facts(waits, flow, place) { Output.line(pad(name) + value) }
         if let payload { Output.line(pad("payload") + payload.text) }
         if let result { Output.line(pad("result") + result.text) }
         Output.line("")
@@ -189,8 +190,16 @@ struct StatusCommand: AsyncParsableCommand {
         return members
     }
 
-    private static func facts(_ waits: CommandDependencies?, _ flow: FlowState?) -> [(String, String)] {
+    private static func facts(
+        _ waits: CommandDependencies?, _ flow: FlowState?, _ place: OrderingKeyState?
+    ) -> [(String, String)] {
         var facts: [(String, String)] = []
+        if let place {
+            let state =
+                place.ahead.map { $0 == 0 ? "the next" : "\($0) \($0 == 1 ? "waits" : "wait") before it" }
+                ?? "held by this command"
+            facts.append(("ordering key", "\(place.key); \(state)"))
+        }
         if let flow {
             let failed = flow.failed > 0 ? ", \(Figures.grouped(Int64(flow.failed))) failed" : ""
             facts.append(

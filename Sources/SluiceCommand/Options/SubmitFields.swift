@@ -57,7 +57,27 @@ struct SubmitFields: ParsableArguments {
             """, valueName: "id"))
     var after: [DependencyArgument] = []
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Commands with one key run one after the other, in the order of their submits. Each holds the key until it has \
+            ended, also while it waits for a retry or is in doubt.
+            """, valueName: "key"))
+    var orderingKey: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How many commands with the ordering key may run at once. (default: as before, 1 for a new key)",
+            valueName: "count"))
+    var keyLimit: Int?
+
     func validate() throws {
+        if let orderingKey, orderingKey.isEmpty { throw ValidationError("--ordering-key must not be empty.") }
+        if let keyLimit {
+            guard (1...1000).contains(keyLimit) else { throw ValidationError("--key-limit must be from 1 to 1000.") }
+        }
         if let retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(retryLimit) {
             throw ValidationError("--retry-limit must be from 0 to \(SubmitOptions.maxRetryLimit).")
         }
@@ -80,6 +100,8 @@ struct SubmitFields: ParsableArguments {
         options.notBefore = notBefore?.time ?? .zero
         options.deadline = deadline?.time
         options.idempotent = idempotent.map { $0 == .yes }
+        options.orderingKey = orderingKey
+        options.keyLimit = keyLimit
         options.dependencies = after.map(\.dependency)
         return options
     }

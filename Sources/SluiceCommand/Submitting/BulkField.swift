@@ -29,8 +29,17 @@ enum BulkField {
                 throw ExitError(.data, "“destination” is “\(text)”, which is not a URL")
             }
             options.destination = destination
+        case ("orderingKey", .string(let key)):
+            guard !key.isEmpty else { throw ExitError(.data, "“orderingKey” is empty") }
+            options.orderingKey = key
+        case ("keyLimit", .integer(let limit)):
+            guard (1...1000).contains(limit) else { throw ExitError(.data, "“keyLimit” must be from 1 to 1,000") }
+            options.keyLimit = Int(limit)
+        case ("keyLimit", _):
+            throw ExitError(.data, "“keyLimit” must be a whole number, not \(member.value.kind)")
         case ("after", let value): options.dependencies = try dependencies(value)
-        case ("qos", _), ("uniqueKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _), ("destination", _):
+        case ("qos", _), ("uniqueKey", _), ("orderingKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _),
+            ("destination", _):
             throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
@@ -39,7 +48,7 @@ enum BulkField {
             throw ExitError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
-                    + "notBefore, deadline, destination and after")
+                    + "notBefore, deadline, destination, after, orderingKey and keyLimit")
         }
     }
 

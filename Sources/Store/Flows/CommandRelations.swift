@@ -13,4 +13,6 @@ struct CommandRelations: OptionSet, Sendable {
     static let flow = CommandRelations(rawValue: 4)
     /// It is a node or a callback of a flow, and is deleted with it.
     static let member = CommandRelations(rawValue: 8)
+    /// It has an ordering key: `lane` and `waiter` may have rows of it.
+    static let lane = CommandRelations(rawValue: 16)
 }

@@ -17,13 +17,17 @@ struct FlowLayout {
     /// - Parameters:
     ///   - ids: of the flow, of each node, and of each callback.
     ///   - turn: of the flow.
-    init(_ plan: FlowPlan, _ draft: CommandDraft, digest: [UInt8]?, ids: [CommandID], turn: Int64, now: Timestamp) {
+    ///   - waits: the flow waits for its ordering key. Its first nodes then depend on its start.
+    init(
+        _ plan: FlowPlan, _ draft: CommandDraft, digest: [UInt8]?, ids: [CommandID], turn: Int64, waits: Bool,
+        now: Timestamp
+    ) {
         let nodes = plan.nodes
         let first = turn + 1
         var hasChildren = [Bool](repeating: false, count: nodes.count)
         for node in nodes { for parent in node.parents { hasChildren[parent.position] = true } }
         var flow = StoredCommand(draft, digest: digest, id: ids[0], turn: turn, now: now)
-        flow.relations = plan.flow.callbacks.isEmpty ? [.node, .flow] : [.node, .flow, .parent]
+        flow.relations.formUnion(plan.flow.callbacks.isEmpty ? [.node, .flow] : [.node, .flow, .parent])
         flow.command.status = nodes.isEmpty ? .success : .blocked
         if nodes.isEmpty { flow.openDeadline = nil }
         var members = [
@@ -37,18 +41,23 @@ struct FlowLayout {
             let own = first + Int64(position)
             var row = StoredCommand(node.draft, digest: nil, id: ids[position + 1], turn: own, now: now)
             row.relations = hasChildren[position] ? [.node, .member, .parent] : [.node, .member]
-            if !node.parents.isEmpty { row.command.status = .blocked }
+            let awaitsStart = waits && node.parents.isEmpty
+            if !node.parents.isEmpty || awaitsStart { row.command.status = .blocked }
             var flags: NodeRow.Flags = node.mayFail ? .mayFail : []
             if !node.parents.isEmpty, node.parents.allSatisfy({ $0.condition == .end }) { flags.insert(.finalizer) }
             members.append(
                 Member(
                     row: row, payload: node.draft.payload,
                     node: NodeRow(
-                        turn: own, flow: turn, name: node.name, pending: node.parents.count, flags: flags),
+                        turn: own, flow: turn, name: node.name, pending: node.parents.count + (awaitsStart ? 1 : 0),
+                        flags: flags),
                     dependencies: node.parents.map {
                         DependencyRow(
                             parent: first + Int64($0.position), child: own, condition: $0.condition, state: .open)
-                    }))
+                    }
+                        + (awaitsStart
+                            ? [DependencyRow(parent: -turn, child: own, condition: .success, state: .open)] : [])
+                ))
             if row.isReady, roots.count < FlowSubmission.maxReady { roots.append(row.ready) }
         }
         for (position, callback) in plan.flow.callbacks.enumerated() {

@@ -12,6 +12,11 @@ extension FlowPlan {
         draft.deadline = flow.deadline
         draft.uniqueKey = flow.uniqueKey
         draft.uniqueFor = flow.uniqueFor
+        // An empty flow waits for nothing.
+        if !nodes.isEmpty {
+            draft.orderingKey = flow.orderingKey
+            draft.keyLimit = flow.keyLimit
+        }
         if flow.uniqueKey != nil { draft.identity = identity }
         return draft
     }

@@ -26,7 +26,7 @@ struct FlowReading<Rows: RelationRows> {
             found.append(
                 FlowNodeState(
                     position: turn, name: node.name, command: member.command,
-                    parents: try rows.dependencies(of: turn).map {
+                    parents: try rows.dependencies(of: turn).filter { $0.parent > 0 }.map {
                         FlowNodeState.Parent(
                             position: $0.parent, condition: $0.condition, isSatisfied: $0.state == .satisfied)
                     }, mayFail: node.flags.contains(.mayFail), isUnneeded: node.flags.contains(.notNeeded)))
@@ -41,7 +41,7 @@ struct FlowReading<Rows: RelationRows> {
         else { return nil }
         let flow = try node.flow.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.id }
         // A command outside of a flow also has a row for the flow of its parent, which it does not wait for.
-        let all = try rows.dependencies(of: node.turn)
+        let all = try rows.dependencies(of: node.turn).filter { $0.parent > 0 }
         let open = all.filter { $0.state != .satisfied }
         var parents: [CommandDependencies.Parent] = []
         for dependency in open.prefix(max(limit, 0)) {
@@ -52,6 +52,15 @@ struct FlowReading<Rows: RelationRows> {
                     condition: dependency.condition))
         }
         return CommandDependencies(flow: flow, name: node.name, count: all.count, open: open.count, parents: parents)
+    }
+
+    /// Nil for a command that has no ordering key, or has ended.
+    mutating func orderingKey(of row: StoredCommand) throws(StoreError) -> OrderingKeyState? {
+        guard let key = row.key, !row.command.status.isEnd, let lane = try rows.lane(key) else { return nil }
+        let turn = row.command.turn
+        let ahead = try rows.isWaiter(key, turn) ? rows.waiters(key, before: turn) : nil
+        let holder = try lane.holder.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.command }
+        return OrderingKeyState(key: key, limit: lane.limit, open: lane.open, holder: holder, ahead: ahead)
     }
 
     /// The results of the commands that a command depends on, in the order of their positions.

@@ -17,9 +17,35 @@ struct RelationCheck<Rows: RelationRows> {
         var after: Int64 = 0
         while problems.count < Self.maxProblems {
             let page = try rows.nodes(after: after, limit: 1000)
-            guard let last = page.last else { return }
+            guard let last = page.last else { return try checkLanes() }
             for node in page { try check(node) }
             after = last.turn
+        }
+    }
+
+    private mutating func checkLanes() throws(StoreError) {
+        var counts = try rows.openByKey()
+        var after: String?
+        while problems.count < Self.maxProblems {
+            let page = try rows.lanes(after: after, limit: 1000)
+            guard let last = page.last else { break }
+            after = last.key
+            for lane in page {
+                let open = counts.removeValue(forKey: lane.key) ?? 0
+                if lane.open != open {
+                    problems.append("the ordering key “\(lane.key)” counts \(lane.open) commands, and \(open) hold it")
+                }
+                guard let turn = try rows.firstWaiter(lane.key) else { continue }
+                if lane.open < lane.limit {
+                    problems.append("the ordering key “\(lane.key)” is free, and commands wait for it")
+                }
+                if try rows.command(turn: turn)?.command.status != .blocked {
+                    problems.append("turn \(turn) waits for the ordering key “\(lane.key)”, and is not blocked")
+                }
+            }
+        }
+        for (key, open) in counts.sorted(by: { $0.key < $1.key }) {
+            problems.append("the ordering key “\(key)” has no row, and \(open) commands hold it")
         }
     }
 
@@ -36,6 +62,10 @@ struct RelationCheck<Rows: RelationRows> {
         expect(
             node.pending == open, row, "waits for \(node.pending), and \(open) of its dependencies are not satisfied")
         for dependency in dependencies {
+            if dependency.parent < 0 {
+                try checkStart(dependency, row)
+                continue
+            }
             guard let parent = try rows.command(turn: dependency.parent) else {
                 expect(false, row, "waits for turn \(dependency.parent), which has no command")
                 continue
@@ -53,11 +83,20 @@ struct RelationCheck<Rows: RelationRows> {
         let isUnsatisfiable = dependencies.contains { $0.state == .unsatisfiable }
         switch row.command.status {
         case .blocked:
-            expect(isSettling || open > 0 && !isUnsatisfiable, row, "is blocked by nothing")
+            let waits = try row.key.map { key throws(StoreError) in try rows.isWaiter(key, node.turn) } ?? false
+            expect(isSettling || (open > 0 || waits) && !isUnsatisfiable, row, "is blocked by nothing")
         case .cancelled: break
         case .new, .queued, .sent, .error, .success, .inDoubt, .tooManyTimes:
             expect(open == 0, row, "is \(row.command.status) before what it waits for")
         }
+    }
+
+    /// Of a node that waits until its flow has its ordering key.
+    private mutating func checkStart(_ dependency: DependencyRow, _ row: StoredCommand) throws(StoreError) {
+        let flow = try rows.command(turn: -dependency.parent)
+        let waits = try flow?.key.map { key throws(StoreError) in try rows.isWaiter(key, -dependency.parent) } ?? false
+        let isLegal = dependency.state == (waits ? .open : .satisfied) || flow?.command.status.isEnd ?? false
+        expect(isSettling || isLegal, row, "has the state \(dependency.state) for the start of its flow")
     }
 
     private mutating func checkFlow(_ row: StoredCommand, _ node: NodeRow) throws(StoreError) {

@@ -26,6 +26,20 @@ protocol RelationRows {
     mutating func flow(_ turn: Int64) throws(StoreError) -> FlowRow?
     mutating func save(_ flow: FlowRow) throws(StoreError)
 
+    mutating func lane(_ key: String) throws(StoreError) -> LaneRow?
+    mutating func save(_ lane: LaneRow) throws(StoreError)
+    mutating func remove(_ lane: LaneRow) throws(StoreError)
+    /// All lanes, in the order of the keys' bytes.
+    mutating func lanes(after key: String?, limit: Int) throws(StoreError) -> [LaneRow]
+    mutating func addWaiter(_ key: String, _ turn: Int64) throws(StoreError)
+    /// - Returns: whether it waited.
+    mutating func removeWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool
+    mutating func firstWaiter(_ key: String) throws(StoreError) -> Int64?
+    mutating func isWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool
+    mutating func waiters(_ key: String, before turn: Int64) throws(StoreError) -> Int
+    /// By key: the commands that have not ended and do not wait for it. Reads every command.
+    mutating func openByKey() throws(StoreError) -> [String: Int]
+
     /// The next cascade; nil where none is left.
     mutating func cascade() throws(StoreError) -> CascadeRow?
     mutating func cascade(of turn: Int64, _ step: CascadeRow.Step) throws(StoreError) -> CascadeRow?

@@ -76,7 +76,9 @@ struct Settlements<Rows: RelationRows> {
     /// A related command has ended, is not ended any more, or its flow is cancelled or retried.
     private mutating func take(_ change: TransactionChanges.Related) throws(StoreError) {
         switch change.kind {
+        case .keyAwaited: try leaveLane(change.turn, isEnd: false)
         case .ended:
+            if change.hasKey { try leaveLane(change.turn, isEnd: true) }
             try countInFlow(change.turn, isEnd: true, isFailure: change.status != .success)
             if change.isParent { work.append(CascadeRow(turn: change.turn, step: .settle, after: 0)) }
         case .reopened:
@@ -88,7 +90,10 @@ struct Settlements<Rows: RelationRows> {
             }
             if change.isParent { work.append(CascadeRow(turn: change.turn, step: .reopen, after: 0)) }
         case .flowCancelled: work.append(CascadeRow(turn: change.turn, step: .cancel, after: 0))
-        case .flowRetried: work.append(CascadeRow(turn: change.turn, step: .retry, after: 0))
+        case .flowRetried:
+            work.append(CascadeRow(turn: change.turn, step: .retry, after: 0))
+            // It may have been cancelled before it had its key.
+            if change.hasKey { startFlow(change.turn) }
         }
     }
 
@@ -117,6 +122,7 @@ struct Settlements<Rows: RelationRows> {
 
     /// The dependants of a command that has ended.
     private mutating func settle(_ cascade: CascadeRow) throws(StoreError) {
+        if cascade.turn < 0 { return try start(cascade) }
         guard let parent = try rows.command(turn: cascade.turn) else { return }
         let node = try rows.node(cascade.turn)
         guard let outcome = ParentOutcome(parent.command.status, node?.flags ?? []) else { return }
@@ -185,10 +191,47 @@ struct Settlements<Rows: RelationRows> {
             effects.events.append(row.event(transition, shard: shard))
             return
         }
+        if let key = row.key, try rows.isWaiter(key, node.turn) { return }
+        try unblock(&row)
+    }
+
+    private mutating func unblock(_ row: inout StoredCommand) throws(StoreError) {
         let transition = row.unblock(now: now, &rows.changes)
         try rows.save(row)
         effects.events.append(row.event(transition, shard: shard))
         if row.isReady { effects.ready.append(row.ready) }
+    }
+
+    // MARK: Ordering keys
+
+    /// A command leaves the queue of its key, or awaits it; the next ones get it.
+    private mutating func leaveLane(_ turn: Int64, isEnd: Bool) throws(StoreError) {
+        guard let key = try rows.command(turn: turn)?.key else { return }
+        for next in try Lanes.leave(key, isEnd ? turn : nil, &rows) { try grantKey(next) }
+    }
+
+    /// A command has its ordering key now.
+    private mutating func grantKey(_ turn: Int64) throws(StoreError) {
+        left -= 1
+        guard var row = try rows.command(turn: turn), row.command.status == .blocked else { return }
+        if row.relations.contains(.flow) {
+            startFlow(turn)
+        } else if try (rows.node(turn)?.pending ?? 0) == 0 {
+            try unblock(&row)
+        }
+    }
+
+    private mutating func startFlow(_ turn: Int64) { work.append(CascadeRow(turn: -turn, step: .settle, after: 0)) }
+
+    /// A flow has its ordering key: its first nodes run. They depend on the start of the flow, whose turn is negative.
+    private mutating func start(_ cascade: CascadeRow) throws(StoreError) {
+        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
+        for var dependency in page where dependency.state == .open {
+            dependency.state = .satisfied
+            try rows.save(dependency)
+            satisfied[dependency.child, default: 0] += 1
+        }
+        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
     }
 
     // MARK: Retries
@@ -216,6 +259,7 @@ struct Settlements<Rows: RelationRows> {
             return try rows.save(node)
         }
         flagsBefore[turn] = node.flags
+        if let key = row.key { _ = try Lanes.enter(key, turn, limit: nil, &rows) }
         let transition = row.block(reason: "its parent is retried", now: now, &rows.changes)
         try rows.save(row)
         effects.events.append(row.event(transition, shard: shard))
@@ -311,6 +355,11 @@ struct Settlements<Rows: RelationRows> {
             }
             stopping[turn] = nil
             if node.pending > 0, row.command.status == .cancelled || row.command.status == .tooManyTimes {
+                // Its nodes run already.
+                if let key = row.key {
+                    try Lanes.hold(key, turn, &rows)
+                    startFlow(turn)
+                }
                 let transition = row.block(reason: "one of its nodes is retried", now: now, &rows.changes)
                 try rows.save(row)
                 effects.events.append(row.event(transition, shard: shard))

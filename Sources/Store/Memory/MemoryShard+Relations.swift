@@ -49,7 +49,7 @@ extension MemoryShard: RelationRows {
     // MARK: Inserts
 
     mutating func insert(
-        dependant draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
+        related draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
     ) -> Result<Submission, StoreError> {
         let turn = turn + 1
         var dependencies: [DependencyRow] = []
@@ -63,9 +63,18 @@ extension MemoryShard: RelationRows {
         }
         let open = dependencies.count { $0.state == .open }
         var row = StoredCommand(draft, digest: digest, id: id, turn: turn, now: now)
-        row.relations = .node
+        if !dependencies.isEmpty {
+            row.relations.insert(.node)
+            nodes[turn] = NodeRow(turn: turn, pending: open)
+        }
         if open > 0 { row.command.status = .blocked }
-        nodes[turn] = NodeRow(turn: turn, pending: open)
+        if let key = row.key {
+            do throws(StoreError) {
+                if try !Lanes.enter(key, turn, limit: draft.keyLimit, &self) { row.command.status = .blocked }
+            } catch {
+                return .failure(error)
+            }
+        }
         insert(row, payload: draft.payload)
         for dependency in dependencies {
             save(dependency)
@@ -82,10 +91,27 @@ extension MemoryShard: RelationRows {
                 store(row)
             }
         }
-        return .success(Submission(id: id, isExisting: false, turn: turn))
+        var submission = Submission(id: id, isExisting: false, turn: turn)
+        submission.isBlocked = row.command.status == .blocked
+        return .success(submission)
     }
 
-    mutating func insert(_ layout: FlowLayout) {
+    /// - Parameter ids: of the flow, of each node, and of each callback.
+    mutating func submit(_ plan: FlowPlan, ids: [CommandID], now: Timestamp) throws(StoreError) -> FlowSubmission {
+        let draft = plan.draft
+        if let unique = draft.unique, let holder = holder(of: unique, at: now) {
+            guard holder.digest == draft.digest else { throw holder.conflict(over: unique.key) }
+            return FlowSubmission(submission: Submission(id: holder.id, isExisting: true))
+        }
+        let turn = turn + 1
+        var waits = false
+        if let key = draft.orderingKey { waits = try !Lanes.enter(key, turn, limit: draft.keyLimit, &self) }
+        let layout = FlowLayout(plan, draft, digest: draft.digest, ids: ids, turn: turn, waits: waits, now: now)
+        insert(layout)
+        return layout.submission
+    }
+
+    private mutating func insert(_ layout: FlowLayout) {
         for member in layout.members {
             nodes[member.node.turn] = member.node
             for dependency in member.dependencies { save(dependency) }
@@ -126,19 +152,5 @@ extension MemoryShard: RelationRows {
         flows[turn] = nil
         for parent in parents.removeValue(forKey: turn) ?? [] { dependants[parent]?[turn] = nil }
         for child in dependants.removeValue(forKey: turn)?.keys.map({ $0 }) ?? [] { parents[child]?.remove(turn) }
-    }
-
-    /// Whether a retried command has to wait for its parents.
-    /// - Throws: `.conflict` where one of them has ended in another way than it waits for.
-    func mustWait(_ row: StoredCommand) throws(StoreError) -> Bool {
-        guard row.relations.contains(.node), !row.relations.contains(.flow), row.command.status.isEnd,
-            let node = nodes[row.command.turn], node.pending > 0
-        else { return false }
-        if let failed = dependencies(of: row.command.turn).first(where: { $0.state == .unsatisfiable }),
-            let parent = command(turn: failed.parent)
-        {
-            throw StoreError.waits(row, forRetryOf: parent)
-        }
-        return true
     }
 }

@@ -34,6 +34,9 @@ struct MemoryShard {
     var parents: [Int64: Set<Int64>] = [:]
     var flows: [Int64: FlowRow] = [:]
     var cascades: [CascadeRow] = []
+    var lanes: [String: LaneRow] = [:]
+    var schedules: [String: StoredSchedule] = [:]
+    var waiters: [String: Set<Int64>] = [:]
 
     init(number: Int) { self.number = number }
 
@@ -47,7 +50,9 @@ struct MemoryShard {
             guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
             return .success(Submission(id: holder.id, isExisting: true))
         }
-        if !draft.dependencies.isEmpty { return insert(dependant: draft, digest: digest, id: id, now: now) }
+        if !draft.dependencies.isEmpty || draft.orderingKey != nil {
+            return insert(related: draft, digest: digest, id: id, now: now)
+        }
         turn += 1
         insert(StoredCommand(draft, digest: digest, id: id, turn: turn, now: now), payload: draft.payload)
         return .success(Submission(id: id, isExisting: false, turn: turn))

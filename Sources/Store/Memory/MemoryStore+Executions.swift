@@ -111,7 +111,6 @@ extension MemoryStore {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
-            let isBlocked = try shard.mustWait(row)
             var renewed = row
             var changes = TransactionChanges()
             if row.keyIsFree, renewed.retry(now: now, &changes) != nil, let unique = renewed.unique,
@@ -119,6 +118,7 @@ extension MemoryStore {
             {
                 throw holder.conflict(over: unique.key)
             }
+            let isBlocked = try RetryCheck.mustWait(row, &shard)
             let event = shard.change(id) { row, changes in
                 row.retry(isBlocked: isBlocked, now: now, &changes).map { row.event($0, shard: number) }
             }

@@ -73,13 +73,7 @@ package final class MemoryStore: CommandStore {
             throw .unknownType(unknown.type, known: types)
         }
         return try withShard(ids[0].shard(of: shardCount)) { shard throws(StoreError) in
-            if let unique = draft.unique, let holder = shard.holder(of: unique, at: now) {
-                guard holder.digest == draft.digest else { throw holder.conflict(over: unique.key) }
-                return FlowSubmission(submission: Submission(id: holder.id, isExisting: true))
-            }
-            let layout = FlowLayout(plan, draft, digest: draft.digest, ids: ids, turn: shard.turn + 1, now: now)
-            shard.insert(layout)
-            return layout.submission
+            try shard.submit(plan, ids: ids, now: now)
         }
     }
 

@@ -39,6 +39,8 @@ package protocol ReadingStore: ShardedStore {
     /// The commands that a command waits for. Nil for a command that waits for no other and is in no flow.
     /// - Parameter limit: of the parents that are returned.
     func dependencies(of id: CommandID, limit: Int) throws(StoreError) -> CommandDependencies?
+    /// The place of a command in the queue of its ordering key. Nil for a command that has none, or has ended.
+    func orderingKey(of id: CommandID) throws(StoreError) -> OrderingKeyState?
     /// The results of the commands that a command depends on, in the order of their positions, at most `limit`.
     func parentResults(of id: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [ParentResult]
     /// Counts dependencies and the nodes of flows anew.

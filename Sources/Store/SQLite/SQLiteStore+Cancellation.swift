@@ -44,7 +44,8 @@ extension SQLiteStore {
     package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree
-            let isBlocked = try connection.mustWait(row)
+            var rows = connection
+            let isBlocked = try RetryCheck.mustWait(row, &rows)
             guard let transition = row.retry(isBlocked: isBlocked, now: now, &connection.changes) else {
                 return (nil as Effects?, false)
             }
@@ -109,20 +110,6 @@ extension Connection {
     fileprivate func reclaimKey(of row: StoredCommand, at now: Timestamp) throws(StoreError) {
         guard let unique = row.unique, let holder = try holder(of: unique, at: now) else { return }
         throw holder.conflict(over: unique.key)
-    }
-
-    /// Whether a retried command has to wait for its parents.
-    /// - Throws: `.conflict` where one of them has ended in another way than it waits for.
-    fileprivate func mustWait(_ row: StoredCommand) throws(StoreError) -> Bool {
-        guard row.relations.contains(.node), !row.relations.contains(.flow), row.command.status.isEnd,
-            let node = try node(row.command.turn), node.pending > 0
-        else { return false }
-        if let failed = try dependencies(of: row.command.turn).first(where: { $0.state == .unsatisfiable }),
-            let parent = try command(turn: failed.parent)
-        {
-            throw StoreError.waits(row, forRetryOf: parent)
-        }
-        return true
     }
 
     fileprivate func dropResult(of row: StoredCommand) throws(StoreError) {

@@ -65,7 +65,7 @@ extension SQLiteStore {
                     let isFull = error.code == .overloaded && isFree.contains(true)
                     if isFull { busy.insert(shard) }
                     for pending in batches[shard] {
-                        if becameUnusable || isFull, drafts[pending.index].uniqueKey == nil {
+                        if becameUnusable || isFull, drafts[pending.index].shardByte == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
@@ -216,10 +216,10 @@ extension Connection {
                     continue
                 }
             }
-            if !draft.dependencies.isEmpty {
+            if !draft.dependencies.isEmpty || draft.orderingKey != nil {
                 try insert(&rows)
                 turn += 1
-                results.append(try insert(dependant: draft, pending, turn: turn, now: now))
+                results.append(try insert(related: draft, pending, turn: turn, now: now))
                 continue
             }
             turn += 1

@@ -24,6 +24,9 @@ struct StoredCommand: Equatable {
     /// Whether the ready queue has the command.
     var isReady: Bool { (command.status == .new || command.status == .error) && command.notBefore == .zero }
 
+    /// The ordering key.
+    var key: String? { relations.contains(.lane) ? command.orderingKey : nil }
+
     var unique: UniqueKey? {
         guard let key = command.uniqueKey, !keyIsFree else { return nil }
         return UniqueKey(type: command.type, orderingKey: command.orderingKey ?? "", key: key)
@@ -40,8 +43,10 @@ struct StoredCommand: Equatable {
         command.deadline = draft.deadline
         command.uniqueKey = draft.uniqueKey
         command.uniqueFor = draft.uniqueFor
+        command.orderingKey = draft.orderingKey
         command.turn = turn
         command.total = draft.total
+        if draft.orderingKey != nil { relations = .lane }
         openDeadline = draft.deadline
         self.digest = digest
     }
@@ -56,6 +61,10 @@ struct StoredCommand: Equatable {
         let transition = changes.record(
             id, command.status, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
         newestSeq = transition.seq
+        // The limit of the key may have been raised.
+        if key != nil, command.status == .blocked {
+            changes.recordRelated(self, .keyAwaited, at: command.createdAt)
+        }
     }
 
     /// Moves to another status. Every change of status passes through here.
@@ -85,6 +94,7 @@ struct StoredCommand: Equatable {
         if command.uniqueFor.isGivenUp(in: status) { keyIsFree = true }
         if !relations.isEmpty, wasEnd != status.isEnd {
             changes.recordRelated(self, wasEnd ? .reopened : .ended, at: now)
+            if key != nil, wasEnd, status == .blocked { changes.recordRelated(self, .keyAwaited, at: now) }
         }
         return transition
     }

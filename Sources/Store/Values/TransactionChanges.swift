@@ -11,7 +11,11 @@ struct TransactionChanges {
 
     /// A change of a related command (``CommandRelations``) that concerns other commands.
     struct Related {
-        enum Kind { case ended, reopened, flowCancelled, flowRetried }
+        enum Kind {
+            case ended, reopened, flowCancelled, flowRetried
+            /// It may wait for its ordering key.
+            case keyAwaited
+        }
 
         var turn: Int64
         var kind: Kind
@@ -19,15 +23,17 @@ struct TransactionChanges {
         var status: CommandStatus
         /// Others depend on it.
         var isParent: Bool
+        /// It has an ordering key.
+        var hasKey: Bool
         var at: Timestamp
     }
 
     /// `seq` of the newest transition of the shard.
     private(set) var newestSeq: Int64 = 0
     private(set) var entries: [Entry] = []
-    /// Changes of the counts, indexed by ``cell(_:_:)``: 11 raw values of statuses × 5 of QoS.
     /// Changes whose effects on other commands are still to be written.
     private(set) var related: [Related] = []
+    /// Changes of the counts, indexed by ``cell(_:_:)``: 11 raw values of statuses × 5 of QoS.
     private(set) var countChanges = [Int](repeating: 0, count: 11 * 5)
 
     static func cell(_ status: CommandStatus, _ qos: QualityOfService) -> Int { status.rawValue * 5 + qos.rawValue }
@@ -60,7 +66,7 @@ struct TransactionChanges {
         related.append(
             Related(
                 turn: row.command.turn, kind: kind, status: row.command.status,
-                isParent: row.relations.contains(.parent), at: at))
+                isParent: row.relations.contains(.parent), hasKey: row.key != nil, at: at))
     }
 
     mutating func takeRelated() -> [Related] {

@@ -31,9 +31,10 @@ struct UniqueKey {
 }
 
 extension CommandDraft {
-    /// The last byte of its id: by its unique key, else that of its parents; nil where the byte is random.
+    /// The last byte of its id: by its ordering key, its unique key, else that of its parents; nil where the byte is
+    /// random.
     var shardByte: UInt8? {
-        uniqueKey.map { UniqueKey.shardByte(of: $0) }
+        (orderingKey ?? uniqueKey).map { UniqueKey.shardByte(of: $0) }
             ?? dependencies.first.map { UInt8(truncatingIfNeeded: $0.parent.low) }
     }
 }

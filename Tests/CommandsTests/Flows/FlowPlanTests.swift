@@ -33,7 +33,7 @@ import Testing
         #expect(Self.refusal(Self.node(""))?.contains("for its name") == true)
         var keyed = Self.node("a")
         keyed.draft.uniqueKey = "k"
-        #expect(Self.refusal(keyed)?.contains("no unique key") == true)
+        #expect(Self.refusal(keyed)?.contains("no key of its own") == true)
     }
 
     @Test func `a long cycle is shortened`() {

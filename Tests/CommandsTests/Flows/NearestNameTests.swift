@@ -6,7 +6,7 @@ import Testing
         #expect(NearestName.find("downlaod", among: ["upload", "download"]) == "download")
         #expect(NearestName.find("abc", among: ["abd", "abcd", "abc1"]) == "abd")
         #expect(NearestName.find("xyz", among: ["download"]) == nil)
-        #expect(NearestName.find("", among: ["ab", "abc"]) == "ab")
+        #expect(NearestName.find("", among: ["ab", "abc"]) == nil)
         #expect(NearestName.find("a", among: [String]()) == nil)
         #expect(NearestName.find(String(repeating: "a", count: 1_000_000), among: ["a"]) == nil)
     }

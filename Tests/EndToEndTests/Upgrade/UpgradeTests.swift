@@ -19,7 +19,7 @@ extension EndToEndTests {
                 try probe.run(
                     """
                     DROP TABLE leftover; DROP TABLE ready_again; DROP INDEX command_by_status;
-                    DROP TABLE node; DROP TABLE dependency; DROP TABLE flow; DROP TABLE cascade;
+                    DROP TABLE schedule; DROP TABLE lane; DROP TABLE waiter; DROP TABLE node; DROP TABLE dependency; DROP TABLE flow; DROP TABLE cascade;
                     ALTER TABLE command DROP COLUMN unique_for; ALTER TABLE command DROP COLUMN relations;
                     DELETE FROM meta WHERE key IN ('version', 'id')
                     """)

@@ -19,11 +19,14 @@ import Testing
             try rig.submit(flow(&random))
             flows.append(rig.flow)
         }
-        for _ in 0..<random.number(in: 0..<6) {
+        for _ in 0..<random.number(in: 0..<10) {
             let all = try rig.all()
             let parents = (0..<random.number(in: 1..<3)).map { _ in all[random.number(in: 0..<all.count)].id }
             let draft = CommandDraft.noop.with { draft in
-                draft.dependencies = Set(parents).map { Dependency(on: $0, condition(&random)) }
+                if random.chance(0.7) {
+                    draft.dependencies = Set(parents).map { Dependency(on: $0, condition(&random)) }
+                }
+                (draft.orderingKey, draft.keyLimit) = key(&random)
             }
             _ = rig.store.submit([draft], allowUnknownTypes: false, now: .base)
         }
@@ -64,6 +67,12 @@ import Testing
         #expect(try rig.subject.countsAreTrue())
     }
 
+    /// Few keys, so that commands meet.
+    private static func key(_ random: inout SeededRandom) -> (String?, limit: Int?) {
+        guard random.chance(0.6) else { return (nil, nil) }
+        return ("key \(random.number(in: 0..<2))", random.chance(0.3) ? random.number(in: 1..<4) : nil)
+    }
+
     private static func condition(_ random: inout SeededRandom) -> DependencyCondition {
         [.success, .success, .failure, .end][random.number(in: 0..<4)]
     }
@@ -82,6 +91,7 @@ import Testing
         }
         var draft = FlowDraft("random", nodes: nodes)
         draft.stopsOnFailure = random.chance(0.25)
+        (draft.orderingKey, draft.keyLimit) = key(&random)
         for condition in DependencyCondition.allCases where random.chance(0.4) {
             draft.callbacks.append(.init(on: condition, .noop))
         }

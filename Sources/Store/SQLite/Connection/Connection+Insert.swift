@@ -47,7 +47,8 @@ extension Connection {
             if areRelated {
                 commands.bind(command.status, at: parameter)
                 commands.bind(row.relations.rawValue, at: parameter + 1)
-                parameter += 2
+                commands.bind(command.orderingKey, at: parameter + 2)
+                parameter += 3
             }
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)

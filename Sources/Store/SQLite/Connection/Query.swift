@@ -20,6 +20,9 @@ enum Query: Int, CaseIterable {
     case node, nodesAfter, saveNode, insertNode, nodesOf, lastNodesOf, dependantsOf, dependenciesOf, saveDependency,
         insertDependency, markParent
     case flow, saveFlow, insertFlow, nextCascade, cascadeOf, saveCascade, removeCascade
+    case lane, saveLane, removeLane, lanesAfter, addWaiter, removeWaiter, firstWaiter, isWaiter, waitersBefore
+    case schedule, allSchedules, schedulesAfter, dueSchedules, hasDueSchedule, heldSchedules, hasHeldSchedule,
+        hasSchedule, saveSchedule, removeSchedule
     case deleteNode, deleteDependencies, deleteDependants, deleteFlow
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
@@ -35,6 +38,12 @@ enum Query: Int, CaseIterable {
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
         """
+
+    /// - ?1: a time that no clock that was not set back has come to.
+    private static let heldBySchedule =
+        "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1)"
+    private static let scheduleColumns =
+        "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason"
 
     /// Commands that an execution has left waiting. One that was never claimed waits for its producer's time.
     private static let heldBackBy = """
@@ -263,6 +272,33 @@ enum Query: Int, CaseIterable {
         case .cascadeOf: "SELECT turn, step, after FROM cascade WHERE turn = ?1 AND step = ?2"
         case .saveCascade: "INSERT OR REPLACE INTO cascade(turn, step, after) VALUES (?1, ?2, ?3)"
         case .removeCascade: "DELETE FROM cascade WHERE turn = ?1 AND step = ?2"
+        case .lane: "SELECT max, open, holder FROM lane WHERE key = ?1"
+        case .saveLane: "INSERT OR REPLACE INTO lane(key, max, open, holder) VALUES (?1, ?2, ?3, ?4)"
+        case .removeLane: "DELETE FROM lane WHERE key = ?1"
+        case .lanesAfter:
+            "SELECT key, max, open, holder FROM lane WHERE ?1 IS NULL OR key > ?1 ORDER BY key LIMIT ?2"
+        case .addWaiter: "INSERT OR IGNORE INTO waiter(key, turn) VALUES (?1, ?2)"
+        case .removeWaiter: "DELETE FROM waiter WHERE key = ?1 AND turn = ?2"
+        case .firstWaiter: "SELECT turn FROM waiter WHERE key = ?1 ORDER BY turn LIMIT 1"
+        case .isWaiter: "SELECT 1 FROM waiter WHERE key = ?1 AND turn = ?2"
+        case .waitersBefore: "SELECT count(*) FROM waiter WHERE key = ?1 AND turn < ?2"
+        case .schedule: "SELECT \(Self.scheduleColumns) FROM schedule WHERE name = ?1 LIMIT ?2"
+        case .allSchedules: "SELECT \(Self.scheduleColumns) FROM schedule ORDER BY name LIMIT ?2"
+        case .schedulesAfter:
+            "SELECT \(Self.scheduleColumns) FROM schedule WHERE name > ?1 AND paused = 0 ORDER BY name LIMIT ?2"
+        case .dueSchedules:
+            """
+            SELECT \(Self.scheduleColumns) FROM schedule WHERE next IS NOT NULL AND next <= ?1 ORDER BY next LIMIT ?2
+            """
+        case .hasDueSchedule: "SELECT 1 FROM schedule WHERE next IS NOT NULL AND next <= ?1 LIMIT 1"
+        case .heldSchedules: "SELECT \(Self.scheduleColumns) \(Self.heldBySchedule) LIMIT ?2"
+        case .hasHeldSchedule: "SELECT 1 \(Self.heldBySchedule) LIMIT 1"
+        case .hasSchedule: "SELECT 1 FROM schedule WHERE name > ?1 AND paused = 0 LIMIT 1"
+        case .saveSchedule:
+            """
+            INSERT OR REPLACE INTO schedule(\(Self.scheduleColumns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            """
+        case .removeSchedule: "DELETE FROM schedule WHERE name = ?1"
         case .deleteNode: "DELETE FROM node WHERE turn = ?1"
         case .deleteDependencies: "DELETE FROM dependency WHERE child = ?1"
         case .deleteDependants: "DELETE FROM dependency WHERE parent = ?1"
@@ -287,7 +323,7 @@ enum Query: Int, CaseIterable {
     /// all the others, which took 3 ms for 512.
     enum Insert {
         case commands, payloads, transitions
-        /// Commands that wait for others, or are a part of a flow.
+        /// Commands that wait for others, are a part of a flow, or have an ordering key.
         case relatedCommands
 
         /// - Parameter version: of the shard. The columns that an earlier one lacks are the last parameters of a row.
@@ -307,8 +343,8 @@ enum Query: Int, CaseIterable {
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
                     open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status,
-                    relations)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                    relations, ordering_key)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 return values(

@@ -149,6 +149,19 @@ enum Schema {
             turn INTEGER PRIMARY KEY, nodes INTEGER NOT NULL, failed INTEGER NOT NULL, first_failed INTEGER,
             stops_on_failure INTEGER NOT NULL
         ) STRICT;
+        -- Ordering keys that commands hold or wait for, and those that wait. `max` is the number that may hold it at once,
+        -- `open` of those that do, `holder` the turn of the newest.
+        CREATE TABLE lane(
+            key TEXT PRIMARY KEY, max INTEGER NOT NULL, open INTEGER NOT NULL, holder INTEGER
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE waiter(key TEXT NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY(key, turn)) STRICT, WITHOUT ROWID;
+        -- Schedules, each in the shard of the commands that it submits. `definition` and `action` are JSON; all times up to
+        -- `since` are decided.
+        CREATE TABLE schedule(
+            name TEXT PRIMARY KEY, definition TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL, next INTEGER,
+            last INTEGER, last_id BLOB, fired INTEGER NOT NULL, skipped INTEGER NOT NULL, paused INTEGER NOT NULL, reason TEXT
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX schedule_next ON schedule(next) WHERE next IS NOT NULL;
         -- Effects on other commands that are still to be written (`CascadeRow`).
         CREATE TABLE cascade(
             turn INTEGER NOT NULL, step INTEGER NOT NULL, after INTEGER NOT NULL, PRIMARY KEY(turn, step)

@@ -77,6 +77,10 @@ final class Statement {
         sqlite3_bind_blob(handle, index, ids.baseAddress.map { $0 + Int(index) }, 16, nil)
     }
 
+    func bind(_ id: CommandID?, at index: Int32) {
+        if let id { bind(id, at: index) } else { bind(nil as Int64?, at: index) }
+    }
+
     func bind(_ text: String, at index: Int32) {
         var text = text
         text.withUTF8 { buffer in
@@ -125,6 +129,7 @@ final class Statement {
 
     func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
     func text(_ column: Int32) -> String { withBytes(column) { String(decoding: $0, as: UTF8.self) } }
+    func optionalID(_ column: Int32) throws(StoreError) -> CommandID? { isNull(column) ? nil : try id(column) }
     func optionalBytes(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
     func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 

@@ -1,11 +1,11 @@
 internal import Commands
 internal import Host
 
-/// Inserts of commands that wait for others.
+/// Inserts of commands that wait for others, or have an ordering key.
 extension Connection {
-    /// Inserts a command that waits for parents of this shard.
+    /// Inserts a command that waits for parents of this shard, or has an ordering key.
     func insert(
-        dependant draft: CommandDraft, _ pending: SQLiteStore.PendingInsert, turn: Int64, now: Timestamp
+        related draft: CommandDraft, _ pending: SQLiteStore.PendingInsert, turn: Int64, now: Timestamp
     ) throws(StoreError) -> Result<Submission, StoreError> {
         if let problem = try prepareForRelations() { return .failure(problem) }
         var dependencies: [DependencyRow] = []
@@ -24,12 +24,16 @@ extension Connection {
         }
         let open = dependencies.count { $0.state == .open }
         var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
-        row.relations = .node
+        if !dependencies.isEmpty { row.relations.insert(.node) }
         if open > 0 { row.command.status = .blocked }
+        var rows = self
+        if let key = row.key, try !Lanes.enter(key, turn, limit: draft.keyLimit, &rows) {
+            row.command.status = .blocked
+        }
         row.recordCreation(&changes)
-        var rows = [(row, payload: draft.payload)]
-        try insert(&rows, areRelated: true)
-        try insert(NodeRow(turn: turn, pending: open))
+        var inserted = [(row, payload: draft.payload)]
+        try insert(&inserted, areRelated: true)
+        if !dependencies.isEmpty { try insert(NodeRow(turn: turn, pending: open)) }
         for dependency in dependencies {
             try insert(dependency)
             try markParent(dependency.parent)
@@ -40,7 +44,9 @@ extension Connection {
             try insert(DependencyRow(parent: flow, child: turn, condition: .end, state: .satisfied))
             try markParent(flow)
         }
-        return .success(Submission(id: pending.id, isExisting: false, turn: turn))
+        var submission = Submission(id: pending.id, isExisting: false, turn: turn)
+        submission.isBlocked = row.command.status == .blocked
+        return .success(submission)
     }
 
     /// Inserts a flow, whose nodes get the next turns in the order of the plan.
@@ -59,7 +65,12 @@ extension Connection {
         let newest = try statement(.newestTurn)
         let turn = (try newest.step() ? newest.int64(0) : 0) + 1
         newest.reset()
-        let layout = FlowLayout(plan, draft, digest: digest, ids: ids, turn: turn, now: now)
+        var lanes = self
+        let waits =
+            try draft.orderingKey.map { key throws(StoreError) in
+                try !Lanes.enter(key, turn, limit: draft.keyLimit, &lanes)
+            } ?? false
+        let layout = FlowLayout(plan, draft, digest: digest, ids: ids, turn: turn, waits: waits, now: now)
         var rows: [(StoredCommand, payload: [UInt8])] = []
         for var member in layout.members {
             member.row.recordCreation(&changes)
@@ -76,7 +87,7 @@ extension Connection {
     /// Before the first command that depends on another. From then on the shard needs a program that writes the effects
     /// of ends: one that does not would leave dependants waiting for ever.
     /// - Returns: why the shard cannot have such commands now; nil where it can.
-    private func prepareForRelations() throws(StoreError) -> StoreError? {
+    func prepareForRelations() throws(StoreError) -> StoreError? {
         let needed = Schema.firstWithRelations
         guard version >= needed else {
             return StoreError(

@@ -17,6 +17,10 @@ extension SQLiteStore {
         try reading(id) { (reading, row) throws(StoreError) in try reading.dependencies(of: row, limit: limit) }
     }
 
+    package func orderingKey(of id: CommandID) throws(StoreError) -> OrderingKeyState? {
+        try reading(id) { (reading, row) throws(StoreError) in try reading.orderingKey(of: row) }
+    }
+
     package func parentResults(
         of id: CommandID, after position: Int64, limit: Int
     ) throws(StoreError) -> [ParentResult] {

@@ -1,0 +1,90 @@
+internal import Commands
+internal import Host
+internal import Logging
+internal import Store
+
+/// Fires schedules: it submits what is due, and moves each schedule on in the same transaction, so that no coordinator
+/// fires a time twice. Confined to the loop.
+final class ScheduleRunner {
+    private let store: StoreAccess
+    private let dispatch: DispatchRunner
+    private let effects: EffectsReceiver
+    private let events: EventPublisher
+    private let logger: Logger
+    private var isRunning = false
+    private var lastFullRound: MonotonicTime?
+    /// Problems that were logged.
+    private var told: Set<String> = []
+
+    /// Schedules of a shard in one transaction.
+    private static let batch = 500
+    private static let maxTold = 100
+    private static let fullRoundInterval: Duration = .seconds(3600)
+
+    init(
+        _ environment: CoordinatorEnvironment, dispatch: DispatchRunner, effects: EffectsReceiver,
+        events: EventPublisher
+    ) {
+        store = environment.store
+        logger = environment.logger
+        self.dispatch = dispatch
+        self.effects = effects
+        self.events = events
+    }
+
+    /// Fires what is due in the shards that are not locked. Does nothing while the last round runs.
+    func run() { start(.due) }
+
+    /// Looks at the schedules that a missing zone holds or whose clock was set back; at the start and once an hour at all,
+    /// because the files of zones may have changed.
+    func sweep(now: MonotonicTime) {
+        let isAll = lastFullRound.map { now - $0 >= Self.fullRoundInterval } ?? true
+        if start(isAll ? .all(after: nil) : .held), isAll { lastFullRound = now }
+    }
+
+    @discardableResult
+    private func start(_ scope: ScheduleScope) -> Bool {
+        let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
+        guard !isRunning, !shards.isEmpty else { return false }
+        isRunning = true
+        run(shards[...], scope)
+        return true
+    }
+
+    private func run(_ shards: ArraySlice<Int>, _ scope: ScheduleScope) {
+        guard let shard = shards.first else {
+            isRunning = false
+            return
+        }
+        store.write("Schedules cannot be fired") { store throws(StoreError) in
+            let now = Timestamp.now
+            return try store.fireSchedules(shard: shard, scope, now: now, limit: Self.batch) { schedule, last in
+                let timing = ScheduleTiming(schedule.definition, in: .system)
+                return timing.decision(for: schedule.state, now: now, last: last)
+            }
+        } then: { [self] round in
+            take(round)
+            if let next = round.next {
+                // The due ones have moved on.
+                run(shards, scope == .due ? .due : .all(after: next))
+            } else {
+                run(shards.dropFirst(), scope.first)
+            }
+        } otherwise: { [self] _ in
+            run(shards.dropFirst(), scope.first)
+        }
+    }
+
+    private func take(_ round: ScheduleRound) {
+        effects.receive(round.effects)
+        for change in round.changes { events.publish(change) }
+        for problem in round.problems where told.count < Self.maxTold && told.insert(problem).inserted {
+            logger.warning("\(problem)")
+        }
+    }
+}
+
+extension ScheduleScope {
+    /// The scope from its beginning.
+    fileprivate var first: ScheduleScope { if case .all = self { .all(after: nil) } else { self } }
+}

@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import Commands
+internal import Store
+
+struct ScheduleApplyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Make the schedules of a file: create, change, and with --prune remove the others.",
+        discussion: """
+            The file is YAML or JSON:
+
+              zone: Europe/Berlin
+              schedules:
+                nightly: {cron: "30 2 * * *", command: {type: request, payload: {url: https://api.example.com/report, method: POST}}}
+                quotes:  {cron: "@every 10m", overlap: queue, flow: {nodes: {sync: {type: sync, payload: {…}}}}}
+
+            A schedule has “cron”, a “command” or a “flow”, and may have “zone”, “missed”, “overlap”, “jitter”, “grace” and \
+            “paused”. Nothing is changed where one of them cannot be used. An apply of the same file changes nothing.
+
+            EXAMPLES
+              sluice schedule apply schedules.yaml
+              sluice schedule apply schedules.yaml --prune --json
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(
+        help: ArgumentHelp("The file; - for standard input.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml", "json"]))
+    var file: String
+
+    @Flag(name: .long, help: "Remove the schedules that the file does not have.")
+    var prune = false
+
+    @Flag(name: .long, help: "Accept types that no worker has ever been able to run.")
+    var allowUnknown = false
+
+    func run() async throws {
+        let puts = try ScheduleFile.schedules(file)
+        let (_, store) = try data.store(create: true)
+        var writer = ScheduleWriter(store: store, data: data)
+        var prepared: [(SchedulePut, ScheduleAction)] = []
+        for put in puts { prepared.append((put, try await writer.prepare(put, allowUnknown: allowUnknown))) }
+        for (put, action) in prepared { say(put.definition.name, try writer.put(put, action).rawValue) }
+        if prune {
+            let kept = Set(puts.map(\.definition.name))
+            for schedule in try store.schedules() where !kept.contains(schedule.name) {
+                try store.changeSchedule(schedule.name) { _ throws(StoreError) in nil }
+                say(schedule.name, "removed")
+            }
+        }
+        try data.warn(of: store)
+    }
+
+    private func say(_ name: String, _ change: String) {
+        if print.json {
+            Output.line(
+                JSONValue.object([.init("schedule", .string(name)), .init("change", .string(change))]).bytes)
+        } else {
+            Output.line("\(name) \(change)")
+        }
+    }
+}

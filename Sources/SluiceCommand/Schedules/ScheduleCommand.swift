@@ -1,0 +1,25 @@
+internal import ArgumentParser
+
+struct ScheduleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedule",
+        abstract: "Submit commands and flows at times given by cron expressions.",
+        discussion: """
+            A coordinator (“sluice up”) submits what is due, each time once, whichever coordinator runs. A time that is \
+            missed, because none ran, is made up once (--missed one); a time at which the command of the time before has \
+            not ended is skipped (--overlap skip). Both are counted, and are events (schedule/NAME).
+
+            EXAMPLES
+              sluice schedule put nightly "30 2 * * *" request --zone Europe/Berlin \\
+                --payload '{"url": "https://api.example.com/report", "method": "POST"}'
+              sluice schedule put quotes "@every 10m" --flow quotes.yaml
+              sluice schedule list
+              sluice schedule show nightly --next 5
+              sluice schedule apply schedules.yaml --prune
+            """,
+        subcommands: [
+            SchedulePutCommand.self, ScheduleApplyCommand.self, ScheduleListCommand.self, ScheduleShowCommand.self,
+            SchedulePauseCommand.self, ScheduleResumeCommand.self, ScheduleTriggerCommand.self,
+            ScheduleRemoveCommand.self,
+        ])
+}

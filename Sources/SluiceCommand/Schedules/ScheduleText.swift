@@ -1,0 +1,49 @@
+internal import Commands
+internal import Console
+
+/// Schedules in the output.
+enum ScheduleText {
+    static func members(of schedule: StoredSchedule) -> [JSONValue.Member] {
+        let state = schedule.state
+        func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
+        return (schedule.definition.json.members ?? []) + [
+            .init("next", time(state.next)), .init("last", time(state.last)),
+            .init("lastId", state.lastID.map { .string($0.description) } ?? .null),
+            .init("fired", .integer(state.fired)), .init("skipped", .integer(state.skipped)),
+            .init("paused", .bool(state.paused)), .init("reason", state.reason.map { .string($0) } ?? .null),
+        ]
+    }
+
+    /// When the schedule fires next, in a sentence without a full stop.
+    static func next(of schedule: StoredSchedule, now: Timestamp) -> String {
+        let state = schedule.state
+        if state.paused { return "paused" }
+        if let reason = state.reason { return "held: \(reason)" }
+        guard let next = state.next else { return "no time follows" }
+        let wait = next > now ? " (in \((next - now).shortText))" : " (due)"
+        return "next at \(local(next, schedule.definition.zone))\(wait)"
+    }
+
+    /// A time in the zone of a schedule, as RFC 3339 writes it; in UTC where the zone is missing.
+    static func local(_ time: Timestamp, _ zone: String) -> String {
+        guard let offsets = try? TimeZoneDatabase.system.zone(named: zone) else { return time.description }
+        return local(time, offset: offsets.offset(at: time.milliseconds / 1000))
+    }
+
+    static func local(_ time: Timestamp, offset: Int64) -> String {
+        let shifted = Timestamp(milliseconds: time.milliseconds + offset * 1000).description
+        let text = shifted.hasSuffix(".000Z") ? String(shifted.dropLast(5)) : String(shifted.dropLast())
+        guard offset != 0 else { return "\(text)Z" }
+        let minutes = abs(offset) / 60
+        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(text)\(offset < 0 ? "-" : "+")\(two(minutes / 60)):\(two(minutes % 60))"
+    }
+
+    /// The command or flow, in a few words.
+    static func action(of schedule: StoredSchedule) -> String {
+        switch schedule.action {
+        case .command(let scheduled): scheduled.draft.type
+        case .flow(let flow): "flow \(flow.name) (\(flow.nodes.count) nodes)"
+        }
+    }
+}

@@ -1,0 +1,25 @@
+package import Commands
+
+/// The calls on schedules. A schedule lies in the shard of the commands that it submits, so that both change in one
+/// transaction.
+package protocol ScheduleStore: ShardedStore {
+    /// Nil where there is none of that name.
+    func schedule(_ name: String) throws(StoreError) -> StoredSchedule?
+    /// All, in the order of their names.
+    func schedules() throws(StoreError) -> [StoredSchedule]
+    /// Changes one schedule in a transaction of its own.
+    /// - Parameter body: gets the schedule, nil where there is none of that name, and returns the one to store; nil removes
+    ///   it.
+    func changeSchedule(
+        _ name: String, _ body: (StoredSchedule?) throws(StoreError) -> StoredSchedule?
+    ) throws(StoreError)
+    /// Submits what is due, and moves the schedules on, in one transaction.
+    /// - Parameters:
+    ///   - scope: the schedules that are looked at.
+    ///   - limit: the maximum number of schedules.
+    ///   - decide: gets a schedule and the state of its last command, nil without one. Nil leaves the schedule.
+    func fireSchedules(
+        shard: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+    ) throws(StoreError) -> ScheduleRound
+}

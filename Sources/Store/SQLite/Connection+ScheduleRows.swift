@@ -1,0 +1,18 @@
+internal import Commands
+
+extension Connection: ScheduleRows {
+    func insert(
+        _ draft: CommandDraft, id: CommandID, now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError> {
+        let pending = SQLiteStore.PendingInsert(index: 0, id: id, digest: draft.digest)
+        let results = try insert([draft], [pending], allowUnknownTypes: true, now: now)
+        return results.first ?? .failure(StoreError(.failed, "The draft was not processed."))
+    }
+
+    func insert(
+        _ plan: FlowPlan, ids: [CommandID], now: Timestamp
+    ) throws(StoreError) -> Result<FlowSubmission, StoreError> {
+        let draft = plan.draft
+        return try insert(plan, draft, digest: draft.digest, ids: ids, allowUnknownTypes: true, now: now)
+    }
+}

@@ -1,0 +1,102 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Schedules, from the command line to the commands that a coordinator submits.
+    struct ScheduleTests {
+        @Test func `a schedule fires each second once, though its coordinator is killed`() async throws {
+            try await Installation.with { installation in
+                let put = try await installation.sluice(
+                    "schedule", "put", "beat", "* * * * * *", "noop", "--overlap", "allow", "--missed", "all:100",
+                    "--json")
+                #expect(put.code == 0, "\(put.errors)")
+                #expect(try put.json()["change"]?.string == "created")
+                let store = try installation.store()
+                func fired() throws -> Int64 { try store.schedule("beat")?.state.fired ?? 0 }
+                for round in 0..<2 {
+                    let up = try await installation.up()
+                    let before = try fired()
+                    try await until("a schedule that fires") { try fired() >= before + 2 }
+                    up.signal(round == 0 ? SIGKILL : SIGTERM)
+                    _ = try await up.end(within: .seconds(30))
+                }
+                let keys = try await installation.sluice("list", "--limit", "0", "--json").lines.map {
+                    try JSONValue(parsing: Array($0.utf8))["uniqueKey"]?.string
+                }
+                let count = try fired()
+                #expect(Set(keys).count == keys.count && Int64(keys.count) == count)
+                let state = try #require(try store.schedule("beat")).state
+                // Every second since the put has fired, also those at which no coordinator ran.
+                let first = try #require(keys.compactMap(\.self).min())
+                let last = try #require(keys.compactMap(\.self).max())
+                let seconds = try [first, last].map { key in
+                    try #require(Timestamp(rfc3339: String(key.drop { $0 != "@" }.dropFirst()))).milliseconds / 1000
+                }
+                #expect(seconds[1] - seconds[0] + 1 == state.fired && state.skipped == 0)
+            }
+        }
+
+        @Test func `schedules are put, shown, paused, resumed, triggered and removed`() async throws {
+            try await Installation.with { installation in
+                let sluice = installation
+                let first = try await sluice.sluice(
+                    "schedule", "put", "nightly", "30 2 * * *", "noop", "--zone", "Europe/Berlin", "--deadline", "2h")
+                #expect(first.output.hasPrefix("nightly created; next at "), "\(first.errors)")
+                let again = try await sluice.sluice(
+                    "schedule", "put", "nightly", "30 2 * * *", "noop", "--zone", "Europe/Berlin", "--deadline", "2h")
+                #expect(again.output.hasPrefix("nightly unchanged; "))
+                let listed = try await sluice.sluice("schedule", "list")
+                #expect(listed.lines.count == 2 && listed.lines[1].contains("Europe/Berlin"), "\(listed.output)")
+                let shown = try await sluice.sluice("schedule", "show", "nightly", "--next", "2", "--json")
+                #expect(try shown.json()["times"]?.elements?.count == 2)
+                #expect(try await sluice.sluice("schedule", "pause", "nightly").output == "nightly paused; paused\n")
+                let triggered = try await sluice.sluice("schedule", "trigger", "nightly")
+                #expect(triggered.ids.count == 1, "\(triggered.errors)")
+                #expect(try await sluice.sluice("schedule", "resume", "nightly").output.contains("next at "))
+                #expect(try await sluice.sluice("schedule", "remove", "nightly").output == "nightly removed\n")
+                let missing = try await sluice.sluice("schedule", "show", "nightly")
+                #expect(missing.code == 66 && missing.errors.contains("no schedule “nightly”"))
+            }
+        }
+
+        @Test func `a file of schedules is applied as a whole, and one with a mistake changes nothing`() async throws {
+            try await Installation.with { installation in
+                let path = "\(installation.directory.path)/schedules.yaml"
+                func apply(_ text: String, prunes: Bool = false) async throws -> Installation.Finished {
+                    try text.write(toFile: path, atomically: true, encoding: .utf8)
+                    return prunes
+                        ? try await installation.sluice("schedule", "apply", path, "--prune")
+                        : try await installation.sluice("schedule", "apply", path)
+                }
+                let good = """
+                    zone: Europe/Berlin
+                    schedules:
+                      a: {cron: "@every 10m", command: {type: noop}}
+                      b: {cron: "0 0 * * 1", overlap: queue, flow: {nodes: {x: {type: noop}, y: {type: noop, after: x}}}}
+                    """
+                #expect(try await apply(good).output == "a created\nb created\n")
+                #expect(try await apply(good).output == "a unchanged\nb unchanged\n")
+                for (text, problem) in [
+                    ("schedules:\n  a: {cron: '61 * * * *', command: {type: noop}}", "“a”"),
+                    ("schedules:\n  c: {cron: '@daily', command: {type: noop}}\n  d: {cron: '@daily'}", "“d”"),
+                    ("schedules:\n  c: {cron: '@daily', zone: Europe/Pariss, command: {type: noop}}", "Europe/Pariss"),
+                    ("schedules:\n  c: {cron: '@daily', command: {type: nope}}", "“nope”"),
+                    ("schedules:\n  c: {cron: '@daily', command: {type: noop, payload: {x: 1}}}", "“c”"),
+                    ("schedules:\n  c: {cron: '@daily', flow: {nodes: {x: {type: noop, after: y}}}}", "“y”"),
+                    ("schedules:\n  c: {cron: '@daily', command: {type: noop, uniqueKey: k}}", "uniqueKey"),
+                ] {
+                    let refused = try await apply(text)
+                    #expect(refused.code == 65 && refused.errors.contains(problem), "\(text): \(refused.errors)")
+                }
+                let store = try installation.store()
+                #expect(try store.schedules().map(\.name) == ["a", "b"])
+                let pruned = try await apply(
+                    "schedules:\n  a: {cron: '@every 20m', command: {type: noop}}", prunes: true)
+                #expect(pruned.output == "a changed\nb removed\n", "\(pruned.errors)")
+            }
+        }
+    }
+}

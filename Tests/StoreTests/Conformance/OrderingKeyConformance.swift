@@ -1,0 +1,167 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+
+@Suite struct OrderingKeyConformance {
+    /// Commands with one key, each of which a test ends.
+    private struct Rig {
+        let subject: StoreUnderTest
+        var store: any CommandStore { subject.store }
+
+        init(_ kind: StoreKind) throws {
+            subject = try StoreUnderTest(kind)
+            try subject.open()
+        }
+
+        func submit(_ count: Int = 1, key: String = "customer-7", limit: Int? = nil) throws -> [CommandID] {
+            try subject.submit(
+                Array(
+                    repeating: CommandDraft.noop.with {
+                        $0.orderingKey = key
+                        $0.keyLimit = limit
+                    }, count: count))
+        }
+
+        func status(_ id: CommandID) throws -> CommandStatus? { try store.command(id)?.status }
+
+        @discardableResult
+        func end(_ id: CommandID, _ result: ExecutionResult = .success(result: nil)) throws -> Effects {
+            let claim = try #require(try subject.claim(id))
+            return try store.apply(
+                [.end(id, claim: claim, result)], shard: id.shard(of: store.shardCount), seat: StoreUnderTest.seat,
+                epoch: StoreUnderTest.epoch, now: .base + .seconds(2), timeout: .seconds(1)
+            ).effects
+        }
+
+        func check() throws {
+            for shard in 0..<store.shardCount { #expect(try store.relationProblems(shard: shard).isEmpty) }
+            #expect(try subject.countsAreTrue())
+        }
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `commands with one key run one after the other, in the order of their submits`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let ids = try rig.submit(3) + rig.submit(1)
+        let others = try rig.submit(1, key: "customer-8")
+        #expect(try ids.map { try rig.status($0) } == [.new, .blocked, .blocked, .blocked])
+        #expect(try rig.status(others[0]) == .new)
+        #expect(Set(ids.map { $0.shard(of: 4) }).count == 1)
+        for (id, next) in zip(ids, ids.dropFirst()) {
+            #expect(try rig.end(id).ready.map(\.id) == [next])
+            try rig.check()
+        }
+        #expect(try rig.end(ids[3]).ready.isEmpty)
+        // The key is free again.
+        #expect(try rig.status(rig.submit(1)[0]) == .new)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a key is held through a backoff and in doubt, and passes when its holder ends`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        var ids = try rig.submit(1) + rig.submit(2)
+        try rig.end(ids[0], .failure(CommandFailure(.command, reason: "HTTP 500")))
+        #expect(try rig.status(ids[0]) == .error && rig.status(ids[1]) == .blocked)
+        let place = try #require(try rig.store.orderingKey(of: ids[2]))
+        #expect(place.ahead == 1 && place.open == 1 && place.holder?.id == ids[0] && place.limit == 1)
+        #expect(try rig.store.orderingKey(of: ids[0])?.ahead == nil)
+        let cancelled = try rig.store.cancel(ids[0], reason: "no", now: .base).effects
+        #expect(cancelled.ready.map(\.id) == [ids[1]])
+        #expect(try rig.end(ids[1], .failure(CommandFailure(.final, reason: "HTTP 404"))).ready.map(\.id) == [ids[2]])
+        try rig.check()
+        // One that waits and is cancelled leaves the queue.
+        ids += try rig.submit(2)
+        _ = try rig.store.cancel(ids[3], reason: "no", now: .base)
+        #expect(try rig.end(ids[2]).ready.map(\.id) == [ids[4]])
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a retried command waits for the key again, before those submitted later`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let ids = try rig.submit(4)
+        try rig.end(ids[0], .failure(CommandFailure(.final, reason: "no")))
+        _ = try rig.store.retry(ids[0], now: .base)
+        #expect(try rig.status(ids[0]) == .blocked)
+        #expect(try rig.end(ids[1]).ready.map(\.id) == [ids[0]])
+        // A success cannot be retried, and leaves the queue as it is.
+        #expect(try rig.store.retry(ids[1], now: .base) == nil)
+        #expect(try rig.end(ids[0]).ready.map(\.id) == [ids[2]])
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a limit lets several run at once, and a raised one lets those run that wait`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let ids = try rig.submit(4, limit: 2)
+        #expect(try ids.map { try rig.status($0) } == [.new, .new, .blocked, .blocked])
+        #expect(try rig.end(ids[1]).ready.map(\.id) == [ids[2]])
+        let more = try rig.submit(1, limit: 4)
+        #expect(try rig.status(ids[3]) == .new && rig.status(more[0]) == .new)
+        let last = try rig.submit(1, limit: 1)
+        #expect(try rig.status(last[0]) == .blocked)
+        for id in [ids[0], ids[2], ids[3]] { #expect(try rig.end(id).ready.isEmpty) }
+        #expect(try rig.end(more[0]).ready.map(\.id) == last)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a command with a key and a parent holds the key while it waits`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let parent = try rig.submit(1, key: "a")[0]
+        let child = try rig.subject.submit(
+            CommandDraft.noop.with {
+                $0.dependencies = [Dependency(on: parent)]
+                $0.orderingKey = "a"
+                $0.keyLimit = 2
+            })
+        let next = try rig.submit(1, key: "a")[0]
+        #expect(try rig.status(child) == .blocked && rig.status(next) == .blocked)
+        #expect(Set(try rig.end(parent).ready.map(\.id)) == [child, next])
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `flows with one key run one after the other, and a cancelled one starts nothing`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        var flows: [CommandID] = []
+        var nodes: [[CommandID]] = []
+        for _ in 0..<3 {
+            let submission = try rig.submit("a", "b", "c < a, b") { $0.orderingKey = "nightly" }
+            #expect(submission.ready.count == (flows.isEmpty ? 2 : 0))
+            flows.append(rig.flow)
+            nodes.append(["a", "b", "c"].map { rig[$0] })
+        }
+        func status(_ id: CommandID) throws -> CommandStatus? { try rig.store.command(id)?.status }
+        #expect(try status(nodes[1][0]) == .blocked && rig.store.orderingKey(of: flows[2])?.ahead == 1)
+        let effects = try rig.store.cancel(flows[1], reason: "no", now: .base).effects
+        #expect(effects.ready.isEmpty)
+        try rig.check()
+        #expect(try status(flows[1]) == .cancelled)
+        var released: [CommandID] = []
+        for id in nodes[0] {
+            let claim = try #require(try rig.subject.claim(id))
+            released += try rig.store.apply(
+                [.end(id, claim: claim, .success(result: nil))], shard: 0, seat: StoreUnderTest.seat,
+                epoch: StoreUnderTest.epoch, now: .base, timeout: .seconds(1)
+            ).effects.ready.map(\.id)
+        }
+        #expect(try status(flows[0]) == .success)
+        #expect(released == [nodes[0][2], nodes[2][0], nodes[2][1]])
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a key or limit out of range is refused`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        for (key, limit) in [("", nil), (String(repeating: "k", count: 513), nil), ("k", 0), ("k", 1001)]
+            as [(String, Int?)]
+        {
+            #expect(throws: StoreError.self) { try rig.submit(1, key: key, limit: limit) }
+        }
+        let noKey = CommandDraft.noop.with { $0.keyLimit = 2 }
+        #expect(throws: StoreError.self) { try rig.subject.submit(noKey) }
+    }
+}
