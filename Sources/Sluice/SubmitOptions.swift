@@ -1,3 +1,5 @@
+internal import Operations
+
 /// The fields of a command that a producer may set, in addition to its type and payload.
 public struct SubmitOptions: Sendable, Equatable {
     /// How urgent the command is. The default is `default`.
@@ -100,11 +102,35 @@ extension CommandDraft {
             }
             if let problem = options.problem(of: template) { throw PayloadError(.data, problem) }
             if !template.isPlain {
-                return try registry.attributes(of: template, type: type, destination: options.destination)
+                try requireAbsolutePaths(template, type)
+                let destination = options.destination ?? fileDestination(of: template, registry.rule(for: type))
+                return try registry.attributes(of: template, type: type, destination: destination)
             }
         }
         return try registry.attributes(of: payload, type: type)
             ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
+    }
+}
+
+extension CommandDraft {
+    /// The operation inspects the payload when it has its results, in another process.
+    private static func requireAbsolutePaths(_ template: PayloadTemplate, _ type: String) throws(PayloadError) {
+        guard CommandType.builtIn.contains(type) else { return }
+        for key in ["file", "bodyFile", "to", "saveTo", "stdinFile", "directory"] {
+            guard let pointer = try? JSONPointer("/\(key)"), let path = template.literal(at: pointer)?.string,
+                path.utf8.first != UInt8(ascii: "/"), Destination(path) == nil
+            else { continue }
+            throw PayloadError(
+                .data, "“\(key)” is “\(path)”; a payload with references needs a path that starts with “/”")
+        }
+    }
+
+    /// The file system that holds the destination of a payload; nil where it is no file.
+    private static func fileDestination(of template: PayloadTemplate, _ rule: PayloadRule) -> Destination? {
+        guard let pointer = rule.destination.flatMap({ try? JSONPointer($0) }),
+            let url = template.literal(at: pointer)?.string, let destination = Destination(url: url), destination.isFile
+        else { return nil }
+        return destination
     }
 }
 

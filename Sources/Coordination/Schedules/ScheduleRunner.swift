@@ -12,6 +12,8 @@ final class ScheduleRunner {
     private let events: EventPublisher
     private let logger: Logger
     private var isRunning = false
+    /// The round that follows this one.
+    private var wanted: ScheduleScope?
     private var lastFullRound: MonotonicTime?
     /// Problems that were logged.
     private var told: Set<String> = []
@@ -39,22 +41,26 @@ final class ScheduleRunner {
     /// because the files of zones may have changed.
     func sweep(now: MonotonicTime) {
         let isAll = lastFullRound.map { now - $0 >= Self.fullRoundInterval } ?? true
-        if start(isAll ? .all(after: nil) : .held), isAll { lastFullRound = now }
+        start(isAll ? .all(after: nil) : .held(after: nil))
+        if isAll { lastFullRound = now }
     }
 
-    @discardableResult
-    private func start(_ scope: ScheduleScope) -> Bool {
-        let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
-        guard !isRunning, !shards.isEmpty else { return false }
+    private func start(_ scope: ScheduleScope) {
+        guard !isRunning else {
+            if scope != .due, wanted != .all(after: nil) { wanted = scope }
+            return
+        }
         isRunning = true
+        let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
         run(shards[...], scope)
-        return true
     }
 
     private func run(_ shards: ArraySlice<Int>, _ scope: ScheduleScope) {
         guard let shard = shards.first else {
             isRunning = false
-            return
+            guard let next = wanted else { return }
+            wanted = nil
+            return start(next)
         }
         store.write("Schedules cannot be fired") { store throws(StoreError) in
             let now = Timestamp.now
@@ -65,8 +71,7 @@ final class ScheduleRunner {
         } then: { [self] round in
             take(round)
             if let next = round.next {
-                // The due ones have moved on.
-                run(shards, scope == .due ? .due : .all(after: next))
+                run(shards, scope.after(next))
             } else {
                 run(shards.dropFirst(), scope.first)
             }
@@ -86,5 +91,14 @@ final class ScheduleRunner {
 
 extension ScheduleScope {
     /// The scope from its beginning.
-    fileprivate var first: ScheduleScope { if case .all = self { .all(after: nil) } else { self } }
+    fileprivate var first: ScheduleScope { after(nil) }
+
+    /// The rest of the scope behind a name. The due ones that were looked at are not due any more.
+    fileprivate func after(_ name: String?) -> ScheduleScope {
+        switch self {
+        case .due, .named: self
+        case .held: .held(after: name)
+        case .all: .all(after: name)
+        }
+    }
 }

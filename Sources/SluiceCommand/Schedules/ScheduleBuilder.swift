@@ -12,10 +12,18 @@ struct ScheduleBuilder {
 
     mutating func action(of definition: ScheduleDefinition) async throws -> ScheduleAction {
         do {
-            switch definition.body {
-            case .command(let value): return .command(try await command(value))
-            case .flow(let value): return .flow(try await flow(value, of: definition.name))
+            let action: ScheduleAction =
+                switch definition.body {
+                case .command(let value): .command(try await command(value))
+                case .flow(let value): .flow(try await flow(value, of: definition.name))
+                }
+            if let deadline = action.shortestDeadline, deadline <= definition.jitter {
+                throw ExitError(
+                    .data,
+                    "the deadline, \(deadline.shortText), must be longer than the jitter, \(definition.jitter.shortText)"
+                )
             }
+            return action
         } catch {
             let exitError = ExitError(error)
             throw ExitError(
@@ -42,21 +50,25 @@ struct ScheduleBuilder {
         }
         var options = SubmitOptions()
         let (fields, deadline) = try Self.withoutDeadline(document.options)
-        for member in fields { try BulkField.read(member, into: &options) }
+        for member in fields {
+            guard !Self.refused.contains(member.name) else { throw Self.refusal(member.name) }
+            try BulkField.read(member, into: &options)
+        }
+        let qos = JSONValue.Member("qos", .string(options.qos.name))
         var flow = ScheduledFlow(name: value["name"] == nil ? schedule : document.name, nodes: [])
         flow.stopsOnFailure = document.stopsOnFailure
         flow.qos = options.qos
         flow.deadline = deadline
         for node in document.nodes {
             let draft = try await node.named {
-                try await scheduled(node.type, node.payload, node.options, isNode: true)
+                try await scheduled(node.type, node.payload, [qos] + node.options, isNode: true)
             }
             flow.nodes.append(.init(name: node.name, draft: draft, after: node.after, mayFail: node.mayFail))
         }
         for callback in document.callbacks {
             let node = callback.node
             let draft = try await node.named {
-                try await scheduled(node.type, node.payload, node.options, isNode: true)
+                try await scheduled(node.type, node.payload, [qos] + node.options, isNode: true)
             }
             flow.callbacks.append(.init(condition: callback.condition, draft: draft))
         }
@@ -75,10 +87,7 @@ struct ScheduleBuilder {
         options.isNode = isNode
         let (fields, deadline) = try Self.withoutDeadline(members)
         for member in fields {
-            guard !["uniqueKey", "uniqueFor", "notBefore", "orderingKey", "keyLimit", "after"].contains(member.name)
-            else {
-                throw ExitError(.data, "remove “\(member.name)”: a schedule sets it, or cannot have it")
-            }
+            guard !Self.refused.contains(member.name) else { throw Self.refusal(member.name) }
             try BulkField.read(member, into: &options)
         }
         var draft = try CommandDraft(
@@ -94,6 +103,15 @@ struct ScheduleBuilder {
             draft.total = 0
         }
         return ScheduledDraft(draft, deadline: deadline)
+    }
+
+    private static let refused = ["uniqueKey", "uniqueFor", "notBefore", "orderingKey", "keyLimit", "after"]
+
+    private static func refusal(_ name: String) -> ExitError {
+        let isKey = name == "orderingKey" || name == "keyLimit"
+        return ExitError(
+            .data,
+            "remove “\(name)”: \(isKey ? "“overlap” says whether one waits for the other" : "a schedule sets it")")
     }
 
     /// A deadline of a schedule is a time from when it fires.
@@ -122,6 +140,15 @@ extension FlowDocument.Node {
             let exitError = ExitError(error)
             throw ExitError(
                 exitError.code, FlowError(node: name, exitError.message ?? "it cannot be used").description)
+        }
+    }
+}
+
+extension ScheduleAction {
+    fileprivate var shortestDeadline: Duration? {
+        switch self {
+        case .command(let scheduled): scheduled.deadline
+        case .flow(let flow): (flow.nodes.compactMap(\.draft.deadline) + [flow.deadline].compactMap(\.self)).min()
         }
     }
 }

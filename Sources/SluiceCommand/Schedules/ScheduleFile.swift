@@ -15,14 +15,16 @@ enum ScheduleFile {
 
     /// The document of a flow, as it is.
     static func flow(_ path: String) throws -> JSONValue {
+        let bytes = try FlowFile.bytes(path)
         // Mistakes are reported with their lines here; later the document is a part of the schedule.
-        _ = try FlowFile.document(path)
-        return try value(path)
+        do throws(FlowDocumentError) { _ = try FlowDocument(parsing: bytes, file: FlowFile.name(path)) } catch {
+            throw ExitError(.data, error.description)
+        }
+        return try value(bytes, path)
     }
 
     /// A YAML or JSON text.
-    static func value(_ path: String) throws -> JSONValue {
-        let bytes = try FlowFile.bytes(path)
+    private static func value(_ bytes: [UInt8], _ path: String) throws -> JSONValue {
         do throws(SourceError) { return try YAMLText.parse(bytes).value } catch {
             throw ExitError(.data, "\(path): \(error)")
         }
@@ -30,9 +32,14 @@ enum ScheduleFile {
 
     /// The schedules of a file: a mapping “schedules” of names, and the zone of those that name none.
     static func schedules(_ path: String) throws -> [SchedulePut] {
-        let value = try value(path)
+        let value = try value(FlowFile.bytes(path), path)
         guard let members = value.members else {
             throw ExitError(.data, "\(path): it must be a mapping with “schedules”, not \(value.kind)")
+        }
+        // With --prune a file without it would remove every schedule.
+        guard value["schedules"] != nil else {
+            throw ExitError(
+                .data, "\(path): “schedules” is missing, a mapping of names; it may be empty: schedules: {}")
         }
         var zone = "UTC"
         var puts: [SchedulePut] = []

@@ -40,8 +40,7 @@ struct FlowReading<Rows: RelationRows> {
             let node = try rows.node(row.command.turn)
         else { return nil }
         let flow = try node.flow.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.id }
-        // A command outside of a flow also has a row for the flow of its parent, which it does not wait for.
-        let all = try rows.dependencies(of: node.turn).filter { $0.parent > 0 }
+        let all = try withoutFlows(of: rows.dependencies(of: node.turn).filter { $0.parent > 0 }, of: node)
         let open = all.filter { $0.state != .satisfied }
         var parents: [CommandDependencies.Parent] = []
         for dependency in open.prefix(max(limit, 0)) {
@@ -52,6 +51,16 @@ struct FlowReading<Rows: RelationRows> {
                     condition: dependency.condition))
         }
         return CommandDependencies(flow: flow, name: node.name, count: all.count, open: open.count, parents: parents)
+    }
+
+    /// A command outside of a flow also has a row for the flow of each parent, which it does not wait for.
+    private mutating func withoutFlows(
+        of dependencies: [DependencyRow], of node: NodeRow
+    ) throws(StoreError) -> [DependencyRow] {
+        guard node.flow == nil else { return dependencies }
+        var flows: Set<Int64> = []
+        for dependency in dependencies { if let flow = try rows.node(dependency.parent)?.flow { flows.insert(flow) } }
+        return dependencies.filter { !flows.contains($0.parent) }
     }
 
     /// Nil for a command that has no ordering key, or has ended.
@@ -69,8 +78,7 @@ struct FlowReading<Rows: RelationRows> {
     ) throws(StoreError) -> [ParentResult] {
         guard row.relations.contains(.node), !row.relations.contains(.flow) else { return [] }
         var found: [ParentResult] = []
-        for dependency in try rows.dependencies(of: row.command.turn) where dependency.parent > position {
-            guard found.count < limit else { break }
+        for dependency in try rows.dependencies(of: row.command.turn, after: max(position, 0), limit: limit) {
             guard let parent = try rows.command(turn: dependency.parent) else { continue }
             found.append(
                 ParentResult(

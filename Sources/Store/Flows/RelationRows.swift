@@ -21,6 +21,8 @@ protocol RelationRows {
     /// The dependencies on a parent, by child.
     mutating func dependants(of parent: Int64, after child: Int64, limit: Int) throws(StoreError) -> [DependencyRow]
     mutating func dependencies(of child: Int64) throws(StoreError) -> [DependencyRow]
+    /// A part of them, by parent.
+    mutating func dependencies(of child: Int64, after parent: Int64, limit: Int) throws(StoreError) -> [DependencyRow]
     mutating func save(_ dependency: DependencyRow) throws(StoreError)
 
     mutating func flow(_ turn: Int64) throws(StoreError) -> FlowRow?

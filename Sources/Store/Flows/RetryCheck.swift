@@ -3,7 +3,7 @@ internal import Commands
 /// Whether a retried command has to wait for others. Pure: both stores do what this decides.
 enum RetryCheck {
     /// A command or flow with an ordering key enters the queue of its key here.
-    /// - Throws: `.conflict` where a parent has ended in another way than the command waits for.
+    /// - Throws: `.busy` while its effects are still to be written; `.conflict` where a parent has ended in another way than the command waits for.
     static func mustWait<Rows: RelationRows>(_ row: StoredCommand, _ rows: inout Rows) throws(StoreError) -> Bool {
         let status = row.command.status
         guard status == .cancelled || status == .tooManyTimes else { return false }
@@ -19,6 +19,11 @@ enum RetryCheck {
                 throw StoreError.waits(row, forRetryOf: parent)
             }
             mustWait = true
+        }
+        if row.key != nil, try rows.cascade(of: row.command.turn, .settle) != nil {
+            // One that depends on it may have its key, and is still to be cancelled.
+            throw StoreError(
+                .busy, "The effects of the end of command \(row.id) are still being written; try again.", id: row.id)
         }
         if let key = row.key, try !Lanes.enter(key, row.command.turn, limit: nil, &rows) { mustWait = true }
         return mustWait

@@ -191,8 +191,22 @@ struct Settlements<Rows: RelationRows> {
             effects.events.append(row.event(transition, shard: shard))
             return
         }
+        if let flow = node.flow, node.flags.contains(.finalizer), let row = try rows.command(turn: flow),
+            let key = row.key,
+            try rows.isWaiter(key, flow)
+        {
+            // The flow was cancelled before it had its key: there is nothing to finish.
+            return try cancelNode(node.turn, reason: StoredCommand.flowCancelled)
+        }
         if let key = row.key, try rows.isWaiter(key, node.turn) { return }
         try unblock(&row)
+    }
+
+    private mutating func cancelNode(_ turn: Int64, reason: String) throws(StoreError) {
+        guard var row = try rows.command(turn: turn), row.command.status == .blocked else { return }
+        let transition = row.cancelBlocked(reason: reason, now: now, &rows.changes)
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
     }
 
     private mutating func unblock(_ row: inout StoredCommand) throws(StoreError) {

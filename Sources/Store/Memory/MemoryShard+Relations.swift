@@ -26,6 +26,10 @@ extension MemoryShard: RelationRows {
         parents[child, default: []].sorted().compactMap { dependants[$0]?[child] }
     }
 
+    func dependencies(of child: Int64, after parent: Int64, limit: Int) -> [DependencyRow] {
+        Array(dependencies(of: child).filter { $0.parent > parent }.prefix(limit))
+    }
+
     mutating func save(_ dependency: DependencyRow) {
         dependants[dependency.parent, default: [:]][dependency.child] = dependency
         parents[dependency.child, default: []].insert(dependency.parent)

@@ -148,7 +148,7 @@ extension MemoryStore {
 
 extension MemoryShard {
     /// Nil where there is no such command.
-    fileprivate mutating func cancel(_ id: CommandID, reason: String, now: Timestamp) -> CancelOutcome? {
+    mutating func cancel(_ id: CommandID, reason: String, now: Timestamp) -> CancelOutcome? {
         let number = number
         return change(id) { row, changes -> CancelOutcome in
             var effects = Effects()

@@ -25,10 +25,10 @@ extension MemoryStore {
     ) throws(StoreError) -> ScheduleRound {
         try withShard(number) { shard throws(StoreError) in
             let found = shard.schedules(scope, now: now, limit: limit)
-            var firing = ScheduleFiring(shard, shard: number, now: now)
+            var firing = ScheduleFiring(shard, shard: number, isTriggered: scope.isTrigger, now: now)
             for schedule in found { try firing.fire(schedule, decide) }
             shard = firing.rows
-            if found.count == limit, scope != .held { firing.round.next = found.last?.name }
+            if found.count == limit { firing.round.next = found.last?.name }
             var round = firing.round
             round.effects = round.effects.followed(by: shard.takeEffects())
             return round
@@ -42,6 +42,10 @@ extension MemoryShard: ScheduleRows {
     func find(_ id: CommandID) -> StoredCommand? { rows[id] }
 
     mutating func save(_ schedule: StoredSchedule) { schedules[schedule.name] = schedule }
+
+    mutating func cancel(_ row: StoredCommand, shard: Int, reason: String, now: Timestamp) -> Effects {
+        cancel(row.id, reason: reason, now: now)?.effects ?? Effects()
+    }
 
     mutating func insert(_ draft: CommandDraft, id: CommandID, now: Timestamp) -> Result<Submission, StoreError> {
         insert(draft, digest: draft.digest, id: id, now: now)
@@ -58,8 +62,9 @@ extension MemoryShard: ScheduleRows {
         let found = sorted.filter { schedule in
             switch scope {
             case .due: schedule.state.next.map { $0 <= now } ?? false
-            case .held:
+            case .held(let after):
                 !schedule.state.paused
+                    && (after.map { $0.utf8.lexicographicallyPrecedes(schedule.name.utf8) } ?? true)
                     && (schedule.state.next == nil && schedule.state.reason != nil
                         || schedule.state.since > ScheduleScope.clockBound(now))
             case .all(let after):

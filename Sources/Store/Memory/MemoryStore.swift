@@ -184,6 +184,12 @@ package final class MemoryStore: CommandStore {
             var pruned = PruneResult()
             for row in found where pruned.count < limit && shard.rows[row.id] != nil {
                 guard let all = shard.prunable(row, isOld: isOld) else { continue }
+                if row.key != nil, row.command.status == .inDoubt {
+                    // It holds its ordering key.
+                    _ = shard.change(row.id) { $0.resolve(as: .cancelled, now: .now, &$1) }
+                    pruned.held += 1
+                    continue
+                }
                 if all.contains(where: { shard.leftovers[$0.id] != nil }) {
                     pruned.held += 1
                     for row in all where shard.leftovers[row.id] != nil { shard.leftovers[row.id] = .zero }

@@ -9,6 +9,20 @@ extension Connection: ScheduleRows {
         return results.first ?? .failure(StoreError(.failed, "The draft was not processed."))
     }
 
+    func cancel(
+        _ row: StoredCommand, shard: Int, reason: String, now: Timestamp
+    ) throws(StoreError) -> Effects {
+        var row = row
+        var effects = Effects()
+        switch row.cancel(reason: reason, now: now, &changes) {
+        case .cancelled(let transition): effects.events = [row.event(transition, shard: shard)]
+        case .requested: if row.command.status.isClaimed { effects.requests = [row.claimed] }
+        case .ended: return effects
+        }
+        try save(row)
+        return effects
+    }
+
     func insert(
         _ plan: FlowPlan, ids: [CommandID], now: Timestamp
     ) throws(StoreError) -> Result<FlowSubmission, StoreError> {

@@ -144,6 +144,9 @@ extension Connection {
         _ candidate: PruneCandidate, limit: Int, _ pruned: inout PruneResult
     ) throws(StoreError) -> PruneOutcome {
         if candidate.relations.contains(.member) { return .passed }
+        if candidate.relations.contains(.lane), candidate.status == .inDoubt, try cancelInDoubt(candidate) {
+            return .held
+        }
         if candidate.relations.contains(.flow) { return try prune(flow: candidate, limit: limit, &pruned) }
         if candidate.relations.contains(.parent), try !dependants(of: candidate.turn, after: 0, limit: 1).isEmpty {
             return .passed
@@ -189,6 +192,15 @@ extension Connection {
         var turns: [Int64] = []
         while try statement.step() { turns.append(statement.int64(0)) }
         return turns
+    }
+
+    /// A command in doubt holds its ordering key. It is cancelled, so that the next one gets the key, and pruned later.
+    private func cancelInDoubt(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
+        guard var row = try command(turn: candidate.turn), row.newestSeq == candidate.newestSeq,
+            row.resolve(as: .cancelled, now: .now, &changes) != nil
+        else { return false }
+        try save(row)
+        return true
     }
 
     private func deleteRelated(_ candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) {

@@ -23,11 +23,12 @@ extension SQLiteStore {
     ) throws(StoreError) {
         try shard(ofSchedule: name).write { connection throws(StoreError) in
             if let problem = try connection.prepareForRelations() { throw problem }
-            let old = try connection.schedule(name)
+            // One that cannot be read can be put again.
+            let old = try connection.schedules(.schedule, limit: 1) { $0.bind(name, at: 1) }.found.first
             if let new = try body(old) {
                 guard new != old else { return }
                 try connection.save(new)
-            } else if old != nil {
+            } else {
                 try connection.removeSchedule(name)
             }
         }
@@ -45,11 +46,15 @@ extension SQLiteStore {
         }
         guard isNeeded else { return ScheduleRound() }
         let (round, others) = try shard.change(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            var firing = ScheduleFiring(connection, shard: number, now: now)
-            let (found, problems) = try connection.schedules(scope, now: now, limit: limit)
-            firing.round.problems = problems
-            for schedule in found { try firing.fire(schedule, decide) }
-            if found.count == limit, scope != .held { firing.round.next = found.last?.name }
+            var firing = ScheduleFiring(connection, shard: number, isTriggered: scope.isTrigger, now: now)
+            let page = try connection.schedules(scope, now: now, limit: limit)
+            for name in page.unreadable {
+                let problem = StoredSchedule.problem(name)
+                firing.round.problems.append(problem)
+                try connection.hold(name, reason: problem)
+            }
+            for schedule in page.found { try firing.fire(schedule, decide) }
+            if page.count == limit { firing.round.next = page.last }
             return firing.round
         }
         var result = round
@@ -69,9 +74,10 @@ extension Connection {
         case .due:
             statement = try self.statement(.hasDueSchedule)
             statement.bind(now, at: 1)
-        case .held:
+        case .held(let after):
             statement = try self.statement(.hasHeldSchedule)
             statement.bind(ScheduleScope.clockBound(now), at: 1)
+            statement.bind(after ?? "", at: 3)
         case .all(let after):
             statement = try self.statement(.hasSchedule)
             statement.bind(after ?? "", at: 1)
@@ -82,17 +88,30 @@ extension Connection {
     }
 
     fileprivate func schedule(_ name: String) throws(StoreError) -> StoredSchedule? {
-        let (found, problems) = try schedules(.schedule, limit: 1) { $0.bind(name, at: 1) }
-        if let problem = problems.first { throw StoreError(.corrupt, problem, shard: shard) }
-        return found.first
+        let page = try schedules(.schedule, limit: 1) { $0.bind(name, at: 1) }
+        if !page.unreadable.isEmpty { throw StoreError(.invalid, StoredSchedule.problem(name)) }
+        return page.found.first
+    }
+
+    fileprivate struct SchedulePage {
+        var found: [StoredSchedule] = []
+        /// Names.
+        var unreadable: [String] = []
+        /// The name of the last row.
+        var last: String?
+        var count: Int { found.count + unreadable.count }
     }
 
     fileprivate func schedules(
         _ scope: ScheduleScope, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (found: [StoredSchedule], problems: [String]) {
+    ) throws(StoreError) -> SchedulePage {
         switch scope {
         case .due: try schedules(.dueSchedules, limit: limit) { $0.bind(now, at: 1) }
-        case .held: try schedules(.heldSchedules, limit: limit) { $0.bind(ScheduleScope.clockBound(now), at: 1) }
+        case .held(let after):
+            try schedules(.heldSchedules, limit: limit) {
+                $0.bind(ScheduleScope.clockBound(now), at: 1)
+                $0.bind(after ?? "", at: 3)
+            }
         case .all(let after): try schedules(.schedulesAfter, limit: limit) { $0.bind(after ?? "", at: 1) }
         case .named(let name): try schedules(.schedule, limit: limit) { $0.bind(name, at: 1) }
         }
@@ -100,23 +119,29 @@ extension Connection {
 
     fileprivate func schedules(
         _ query: Query, limit: Int, _ bind: (Statement) -> Void
-    ) throws(StoreError) -> (found: [StoredSchedule], problems: [String]) {
+    ) throws(StoreError) -> SchedulePage {
         let statement = try statement(query)
         bind(statement)
         statement.bind(limit, at: 2)
         defer { statement.reset() }
-        var found: [StoredSchedule] = []
-        var problems: [String] = []
+        var page = SchedulePage()
         while try statement.step() {
+            page.last = statement.text(0)
             if let schedule = try StoredSchedule(statement) {
-                found.append(schedule)
+                page.found.append(schedule)
             } else {
-                problems.append(
-                    "The schedule “\(statement.text(0))” cannot be read: its row is damaged, or a newer program has put it; put it "
-                        + "again.")
+                page.unreadable.append(statement.text(0))
             }
         }
-        return (found, problems)
+        return page
+    }
+
+    /// Keeps a schedule that cannot be read from being due.
+    fileprivate func hold(_ name: String, reason: String) throws(StoreError) {
+        let statement = try statement(.holdSchedule)
+        statement.bind(name, at: 1)
+        statement.bind(reason, at: 2)
+        try statement.run()
     }
 
     func save(_ schedule: StoredSchedule) throws(StoreError) {
@@ -144,6 +169,10 @@ extension Connection {
 }
 
 extension StoredSchedule {
+    fileprivate static func problem(_ name: String) -> String {
+        "The schedule “\(name)” cannot be read: its row is damaged, or a newer program has put it; put it again."
+    }
+
     /// Nil for a row that cannot be read.
     fileprivate init?(_ row: Statement) throws(StoreError) {
         guard let definition = try? SchedulePut(JSONValue(parsing: Array(row.text(1).utf8))).definition,

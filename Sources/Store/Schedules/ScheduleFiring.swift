@@ -12,18 +12,24 @@ protocol ScheduleRows: RelationRows {
         _ plan: FlowPlan, ids: [CommandID], now: Timestamp
     ) throws(StoreError) -> Result<FlowSubmission, StoreError>
     mutating func save(_ schedule: StoredSchedule) throws(StoreError)
+    mutating func cancel(
+        _ row: StoredCommand, shard: Int, reason: String, now: Timestamp
+    ) throws(StoreError) -> Effects
 }
 
 /// A round over the schedules of a shard, within a transaction. Pure: both stores do what this decides.
 struct ScheduleFiring<Rows: ScheduleRows> {
     private(set) var rows: Rows
     private let shard: Int
+    private let isTriggered: Bool
     private let now: Timestamp
     var round = ScheduleRound()
 
-    init(_ rows: Rows, shard: Int, now: Timestamp) {
+    /// - Parameter isTriggered: a person fires the schedule, whatever its times.
+    init(_ rows: Rows, shard: Int, isTriggered: Bool, now: Timestamp) {
         self.rows = rows
         self.shard = shard
+        self.isTriggered = isTriggered
         self.now = now
     }
 
@@ -31,22 +37,13 @@ struct ScheduleFiring<Rows: ScheduleRows> {
         _ schedule: StoredSchedule, _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
     ) throws(StoreError) {
         let last = try schedule.state.lastID.flatMap { id throws(StoreError) in try rows.find(id) }
-        let lastState = try last.map { row throws(StoreError) in
+        let lastState = try last.map { row throws(StoreError) -> ScheduledCommandState in
             let waits = try row.key.map { key throws(StoreError) in try rows.isWaiter(key, row.command.turn) } ?? false
+            // A command in doubt holds the lane, so that those behind it wait for a person.
+            if row.command.status == .inDoubt, schedule.definition.laneKey != nil { return .running }
             return ScheduledCommandState(status: row.command.status, waitsInLane: waits)
         }
         guard let decision = decide(schedule, lastState), decision.changes(schedule.state) else { return }
-        if decision.cancelsLast, var last {
-            switch last.cancel(reason: "its schedule “\(schedule.name)” fires again", now: now, &rows.changes) {
-            case .cancelled(let transition):
-                round.effects.events.append(last.event(transition, shard: shard))
-                try rows.save(last)
-            case .requested:
-                if last.command.status.isClaimed { round.effects.requests.append(last.claimed) }
-                try rows.save(last)
-            case .ended: break
-            }
-        }
         var ids: [CommandID] = []
         for time in decision.fires {
             switch try submit(schedule, at: time) {
@@ -58,8 +55,15 @@ struct ScheduleFiring<Rows: ScheduleRows> {
                 )
             }
         }
+        // The new one waits in the lane.
+        if decision.cancelsLast, !ids.isEmpty, let last {
+            let reason = "its schedule “\(schedule.name)” fires again"
+            round.effects.append(try rows.cancel(last, shard: shard, reason: reason, now: now))
+        }
+        // A triggered command does not hide one that runs.
+        let keepsLast = ids.isEmpty || isTriggered && lastState != nil && lastState != .ended
         var changed = schedule
-        changed.state = schedule.state.applying(decision, id: ids.last ?? schedule.state.lastID)
+        changed.state = schedule.state.applying(decision, id: keepsLast ? schedule.state.lastID : ids.last)
         let refused = Int64(decision.fires.count - ids.count)
         changed.state.fired -= refused
         changed.state.skipped += refused

@@ -43,12 +43,11 @@ struct PayloadReferences: Sendable {
         }
     }
 
-    /// Whether a payload has a member whose name begins with `$`.
+    /// Whether a payload may have a member whose name begins with `$`, which may be escaped.
     private static func mayHaveReferences(_ payload: [UInt8]) -> Bool {
-        var rest = payload[...]
-        while let dollar = rest.firstIndex(of: UInt8(ascii: "$")) {
-            if dollar > payload.startIndex, payload[dollar - 1] == UInt8(ascii: "\"") { return true }
-            rest = payload[(dollar + 1)...]
+        for (quote, next) in zip(payload, payload.dropFirst()) {
+            if quote == UInt8(ascii: "\""), next == UInt8(ascii: "$") { return true }
+            if quote == UInt8(ascii: "\\"), next == UInt8(ascii: "u") { return true }
         }
         return false
     }

@@ -24,6 +24,9 @@ public struct OperationRegistry: Sendable {
         return try rules[type]?.attributes(of: payload)
     }
 
+    /// How the payloads of a type are read without its operation.
+    package func rule(for type: String) -> PayloadRule { operations[type]?.rule ?? rules[type] ?? PayloadRule() }
+
     /// The facts of a payload with references to results, as far as they are known before the results are: by the rule
     /// of its type. The operation inspects the payload when the references are resolved.
     /// - Parameter destination: of the producer; nil: that of the payload.
@@ -31,7 +34,7 @@ public struct OperationRegistry: Sendable {
     package func attributes(
         of template: PayloadTemplate, type: String, destination: Destination?
     ) throws(PayloadError) -> PayloadAttributes {
-        var rule = operations[type]?.rule ?? rules[type] ?? PayloadRule()
+        let rule = rule(for: type)
         if let destination {
             var attributes = PayloadAttributes(destination: destination, idempotent: rule.isIdempotent)
             attributes.retryLimit = rule.retryLimit
@@ -44,8 +47,6 @@ public struct OperationRegistry: Sendable {
                     "“\(text)” depends on a result, and a result must not choose the destination of a command: state it as "
                         + "“destination”")
             }
-            // Only a type with such a member has a destination.
-            if pointer.value(in: template.withHoles) == nil { rule.destination = nil }
         }
         return try rule.attributes(of: template.withHoles)
     }

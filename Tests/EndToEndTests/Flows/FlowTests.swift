@@ -158,6 +158,10 @@ extension EndToEndTests {
                         "nodes:\n  a: {type: noop}\n  b: {type: request, payload: {url: {$result: a/url}}}",
                         "state it as “destination”"
                     ),
+                    (
+                        "nodes:\n  a: {type: noop}\n  b: {type: upload, payload: {file: {$result: a}, to: x.txt}}",
+                        "starts with “/”"
+                    ),
                     ("nodes:\n  a: {type: noop, retryLimit: x}", "“retryLimit” must be a whole number"),
                 ]
                 for (document, problem) in cases {

@@ -87,6 +87,12 @@ extension EndToEndTests {
                     ("schedules:\n  c: {cron: '@daily', command: {type: noop, payload: {x: 1}}}", "“c”"),
                     ("schedules:\n  c: {cron: '@daily', flow: {nodes: {x: {type: noop, after: y}}}}", "“y”"),
                     ("schedules:\n  c: {cron: '@daily', command: {type: noop, uniqueKey: k}}", "uniqueKey"),
+                    ("zone: UTC", "“schedules” is missing"),
+                    ("schedules:\n  c: {cron: '@daily', jitter: 2h, command: {type: noop, deadline: 1h}}", "jitter"),
+                    (
+                        "schedules:\n  c: {cron: '@daily', flow: {orderingKey: k, nodes: {x: {type: noop}}}}",
+                        "“overlap” says"
+                    ),
                 ] {
                     let refused = try await apply(text)
                     #expect(refused.code == 65 && refused.errors.contains(problem), "\(text): \(refused.errors)")

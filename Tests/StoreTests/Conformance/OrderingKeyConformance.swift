@@ -154,6 +154,43 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `pruning a command in doubt lets the next one have the key`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let holder = try rig.subject.submit(
+            CommandDraft.noop.with {
+                $0.orderingKey = "customer-7"
+                $0.idempotent = false
+            })
+        let next = try rig.submit(1)[0]
+        try rig.end(holder, .failure(CommandFailure(.command, reason: "cut", ambiguous: true)))
+        #expect(try rig.status(holder) == .inDoubt && rig.status(next) == .blocked)
+        let shard = holder.shard(of: 4)
+        while try !rig.store.prune(
+            shard: shard, before: .base + .seconds(60), statuses: [.inDoubt, .cancelled, .tooManyTimes], limit: 9
+        ).isEnd {}
+        #expect(try rig.status(next) == .new)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a flow that is cancelled before it has its key runs no finalizer, and runs when it is retried`(
+        _ kind: StoreKind
+    ) throws {
+        let rig = try FlowRig(kind)
+        try rig.submit("a") { $0.orderingKey = "k" }
+        try rig.submit("b", "last < b:end") { $0.orderingKey = "k" }
+        _ = try rig.store.cancel(rig.flow, reason: "no", now: .base)
+        try rig.check()
+        #expect(try rig.status("last") == .cancelled && rig.flowStatus() == .cancelled)
+        _ = try rig.store.retry(rig.flow, now: .base)
+        try rig.check()
+        #expect(try rig.status("b") == .new)
+        try rig.succeed("b", "last")
+        #expect(try rig.flowStatus() == .success)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a key or limit out of range is refused`(_ kind: StoreKind) throws {
         let rig = try Rig(kind)
         for (key, limit) in [("", nil), (String(repeating: "k", count: 513), nil), ("k", 0), ("k", 1001)]

@@ -162,6 +162,53 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `a command in doubt keeps those behind it waiting, and a triggered one does not hide one that runs`(
+        _ kind: StoreKind
+    ) throws {
+        let rig = try Rig(kind, [("overlap", "queue")])
+        try rig.store.changeSchedule("beat") { schedule throws(StoreError) in
+            guard var schedule else { return nil }
+            schedule.action = .command(ScheduledDraft(CommandDraft.noop.with { $0.idempotent = false }))
+            return schedule
+        }
+        let first = try #require(try rig.fire(Self.minute(1)).changes.first?.ids.first)
+        let claim = try #require(try rig.subject.claim(first, now: Self.minute(2)))
+        try rig.subject.apply(
+            .end(first, claim: claim, .failure(CommandFailure(.command, reason: "cut", ambiguous: true))),
+            now: Self.minute(2))
+        #expect(try rig.fire(Self.minute(2)).changes.first?.ids.count == 1)
+        #expect(try rig.fire(Self.minute(3)).changes.first?.ids == [])
+
+        let skip = try Rig(kind)
+        let running = try #require(try skip.fire(Self.minute(1)).changes.first?.ids.first)
+        _ = try skip.store.fireSchedule(named: "beat", now: Self.minute(1) + .seconds(3))
+        #expect(try skip.state().lastID == running)
+    }
+
+    @Test func `a schedule that cannot be read is held and told, and can be put again`() throws {
+        let directory = try TemporaryStore("schedules")
+        let store = try directory.store(shards: 1)
+        let definition = try SchedulePut(
+            .object([
+                .init("cron", .string("* * * * *")), .init("command", .object([.init("type", .string("noop"))])),
+            ]), name: "beat"
+        ).definition
+        let good = StoredSchedule(
+            definition: definition, action: .command(ScheduledDraft(.noop)),
+            state: ScheduleTiming(definition, in: .system).firstState(now: Self.start))
+        try store.changeSchedule("beat") { _ throws(StoreError) in good }
+        try SQLiteProbe(directory.data.shard(0)).run("UPDATE schedule SET action = '{}'")
+        let error = try #require(throws: StoreError.self) { try store.schedule("beat") }
+        #expect(error.code == .invalid && error.message.contains("put it again"))
+        let round = try store.fireSchedules(shard: 0, .due, now: Self.minute(5), limit: 9) { _, _ in nil }
+        #expect(round.problems.count == 1)
+        // It is not due any more.
+        #expect(try store.fireSchedules(shard: 0, .due, now: Self.minute(5), limit: 9) { _, _ in nil }.problems.isEmpty)
+        try store.changeSchedule("beat") { _ throws(StoreError) in good }
+        #expect(try store.schedule("beat") == good)
+    }
+
+    @Test(arguments: StoreKind.current)
     func `schedules are listed by name, changed, held and removed`(_ kind: StoreKind) throws {
         let rig = try Rig(kind)
         let beat = try #require(try rig.store.schedule("beat"))
@@ -182,7 +229,7 @@ import Testing
         #expect(try rig.store.schedule("beat") == beat)
         var held: [String] = []
         for shard in 0..<4 {
-            _ = try rig.store.fireSchedules(shard: shard, .held, now: Self.start, limit: 9) { schedule, _ in
+            _ = try rig.store.fireSchedules(shard: shard, .held(after: nil), now: Self.start, limit: 9) { schedule, _ in
                 held.append(schedule.name)
                 return nil
             }

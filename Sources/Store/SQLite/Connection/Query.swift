@@ -17,12 +17,13 @@ enum Query: Int, CaseIterable {
     case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
     case sessions, openSession, closeSession, deleteSession
     case prunedThrough, setPrunedThrough, transitionsAfter, ended, deadBefore
-    case node, nodesAfter, saveNode, insertNode, nodesOf, lastNodesOf, dependantsOf, dependenciesOf, saveDependency,
+    case node, nodesAfter, saveNode, insertNode, nodesOf, lastNodesOf, dependantsOf, dependenciesOf, dependenciesAfter,
+        saveDependency,
         insertDependency, markParent
     case flow, saveFlow, insertFlow, nextCascade, cascadeOf, saveCascade, removeCascade
     case lane, saveLane, removeLane, lanesAfter, addWaiter, removeWaiter, firstWaiter, isWaiter, waitersBefore
     case schedule, allSchedules, schedulesAfter, dueSchedules, hasDueSchedule, heldSchedules, hasHeldSchedule,
-        hasSchedule, saveSchedule, removeSchedule
+        hasSchedule, saveSchedule, holdSchedule, removeSchedule
     case deleteNode, deleteDependencies, deleteDependants, deleteFlow
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
@@ -39,9 +40,9 @@ enum Query: Int, CaseIterable {
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
         """
 
-    /// - ?1: a time that no clock that was not set back has come to.
+    /// ?1 is a time that only a clock that was set back since has passed; ?3 the name of the last that was read.
     private static let heldBySchedule =
-        "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1)"
+        "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1) AND name > ?3"
     private static let scheduleColumns =
         "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason"
 
@@ -261,6 +262,10 @@ enum Query: Int, CaseIterable {
             WHERE parent = ?1 AND child > ?2 ORDER BY child LIMIT ?3
             """
         case .dependenciesOf: "SELECT parent, child, condition, state FROM dependency WHERE child = ?1 ORDER BY parent"
+        case .dependenciesAfter:
+            """
+            SELECT parent, child, condition, state FROM dependency WHERE child = ?1 AND parent > ?2 ORDER BY parent LIMIT ?3
+            """
         case .saveDependency: "UPDATE dependency SET state = ?3 WHERE parent = ?1 AND child = ?2"
         case .insertDependency:
             "INSERT OR IGNORE INTO dependency(parent, child, condition, state) VALUES (?1, ?2, ?3, ?4)"
@@ -291,13 +296,14 @@ enum Query: Int, CaseIterable {
             SELECT \(Self.scheduleColumns) FROM schedule WHERE next IS NOT NULL AND next <= ?1 ORDER BY next LIMIT ?2
             """
         case .hasDueSchedule: "SELECT 1 FROM schedule WHERE next IS NOT NULL AND next <= ?1 LIMIT 1"
-        case .heldSchedules: "SELECT \(Self.scheduleColumns) \(Self.heldBySchedule) LIMIT ?2"
+        case .heldSchedules: "SELECT \(Self.scheduleColumns) \(Self.heldBySchedule) ORDER BY name LIMIT ?2"
         case .hasHeldSchedule: "SELECT 1 \(Self.heldBySchedule) LIMIT 1"
         case .hasSchedule: "SELECT 1 FROM schedule WHERE name > ?1 AND paused = 0 LIMIT 1"
         case .saveSchedule:
             """
             INSERT OR REPLACE INTO schedule(\(Self.scheduleColumns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
             """
+        case .holdSchedule: "UPDATE schedule SET next = NULL, reason = ?2 WHERE name = ?1"
         case .removeSchedule: "DELETE FROM schedule WHERE name = ?1"
         case .deleteNode: "DELETE FROM node WHERE turn = ?1"
         case .deleteDependencies: "DELETE FROM dependency WHERE child = ?1"

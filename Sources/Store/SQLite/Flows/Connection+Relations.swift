@@ -75,6 +75,14 @@ extension Connection: RelationRows {
         return try dependencies(statement)
     }
 
+    func dependencies(of child: Int64, after parent: Int64, limit: Int) throws(StoreError) -> [DependencyRow] {
+        let statement = try statement(.dependenciesAfter)
+        statement.bind(child, at: 1)
+        statement.bind(parent, at: 2)
+        statement.bind(limit, at: 3)
+        return try dependencies(statement)
+    }
+
     private func dependencies(_ statement: Statement) throws(StoreError) -> [DependencyRow] {
         defer { statement.reset() }
         var found: [DependencyRow] = []
