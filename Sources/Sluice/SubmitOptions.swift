@@ -125,7 +125,7 @@ extension CommandDraft {
         }
     }
 
-    /// The file system that holds the destination of a payload; nil where it is no file.
+    /// The file system that holds the destination of a payload; nil where the destination is not a file.
     private static func fileDestination(of template: PayloadTemplate, _ rule: PayloadRule) -> Destination? {
         guard let pointer = rule.destination.flatMap({ try? JSONPointer($0) }),
             let url = template.literal(at: pointer)?.string, let destination = Destination(url: url), destination.isFile

@@ -18,7 +18,7 @@ package enum FlowRows {
         let name = min(rows.reduce(4) { max($0, TerminalText.width($1.name)) }, columns == nil ? .max : 40)
         let status = rows.reduce(0) { max($0, TerminalText.width($1.status)) }
         let time = rows.reduce(0) { max($0, TerminalText.width($1.time)) }
-        return [cut(head(flow, now), columns)]
+        return [cut(head(flow, columns, now), columns)]
             + rows.map { row in
                 let start =
                     "  \(TerminalText.fit(row.name, width: name))  \(TerminalText.fit(row.status, width: status))  "
@@ -29,13 +29,19 @@ package enum FlowRows {
             }
     }
 
-    private static func head(_ flow: FlowState, _ now: Timestamp) -> String {
+    /// A narrow terminal gets the end of the id.
+    private static func head(_ flow: FlowState, _ columns: Int?, _ now: Timestamp) -> String {
         let command = flow.command
         let end = command.status.isFinal ? command.updatedAt : now
         let failed = flow.failed > 0 ? " · \(Figures.grouped(Int64(flow.failed))) failed" : ""
         let done = Figures.grouped(Int64(flow.nodes - flow.open))
-        return "\(flow.name.isEmpty ? "flow" : flow.name) \(command.id)  \(command.status.name) · \(done) of "
-            + "\(Figures.grouped(Int64(flow.nodes))) ended\(failed) · \((end - command.createdAt).shortText)"
+        let name = flow.name.isEmpty ? "flow" : flow.name
+        let state =
+            "\(command.status.name) · \(done) of \(Figures.grouped(Int64(flow.nodes))) ended\(failed) · "
+            + (end - command.createdAt).shortText
+        let line = "\(name) \(command.id)  \(state)"
+        guard let columns, TerminalText.width(line) > columns else { return line }
+        return "\(name) \(command.id.description.suffix(12))  \(state)"
     }
 
     private static func cut(_ line: String, _ columns: Int?) -> String {

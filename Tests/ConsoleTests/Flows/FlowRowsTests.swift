@@ -82,6 +82,11 @@ import Testing
         }
     }
 
+    @Test func `a narrow terminal shows the state, and the end of the id`() {
+        let head = FlowRows.lines(Self.flow(nodes: 3, open: 2), [], columns: 60, now: Self.now)[0]
+        #expect(head == "quotes 3b6a1c2d0001  blocked · 1 of 3 ended · 4.1s")
+    }
+
     @Test func `the graph names nodes, edges and their conditions, and escapes names`() {
         let nodes = [
             Self.node(2, "a", .success), Self.node(3, "b", .blocked, after: [(2, .failure)]),
