@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "sluice", targets: ["SluiceCommand"]),
         .executable(name: "example-worker", targets: ["ExampleWorker"]),
         .executable(name: "submit-and-wait", targets: ["ExampleSubmit"]),
+        .executable(name: "submit-flow", targets: ["ExampleFlow"]),
         .executable(name: "latest-image", targets: ["ExampleImage"]),
         .executable(name: "show-collection", targets: ["ExampleCollection"]),
     ],
@@ -145,6 +146,9 @@ let package = Package(
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "ExampleSubmit", dependencies: ["Sluice"], path: "Sources/Examples/SubmitAndWait",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "ExampleFlow", dependencies: ["Sluice"], path: "Sources/Examples/SubmitFlow",
             swiftSettings: swiftSettings),
         .executableTarget(
             name: "ExampleImage", dependencies: ["Sluice"], path: "Sources/Examples/LatestImage",

@@ -19,6 +19,7 @@ import Testing
 
     @Test(arguments: [
         ("SubmitAndObserve", "SubmitAndWait"), ("OwnOperation", "CustomWorker"), ("SyncAndShow", "ShowCollection"),
+        ("Flows", "SubmitFlow"),
     ])
     func `the code of an article is part of an example that builds`(_ article: String, _ example: String) throws {
         let code = lines(try text("Examples/\(example)/main.swift")).joined(separator: "\n")
@@ -32,7 +33,7 @@ import Testing
 
     @Test func `the landing page links each article`() throws {
         let page = try text("Sluice/Sluice.docc/Sluice.md")
-        for article in ["SubmitAndObserve", "OwnOperation", "SyncAndShow"] {
+        for article in ["SubmitAndObserve", "OwnOperation", "SyncAndShow", "Flows"] {
             #expect(page.contains("<doc:\(article)>"))
         }
     }

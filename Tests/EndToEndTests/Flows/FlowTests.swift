@@ -65,6 +65,24 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `the example submits a flow from Swift, and waits for it`() async throws {
+            try await Installation.with { installation in
+                let server = try await installation.receiver(hashes: false)
+                let handler = Handler(#"[{"id":1},{"id":2},{"id":3}]"#)
+                server.handle(by: handler)
+                let up = try await installation.up()
+                let example = try await installation.run(
+                    program: "\(Installation.bin)/submit-flow",
+                    [installation.data, "\(server.origin)/all.json", "\(server.origin)/quotes"])
+                #expect(example.code == 0, "\(example.output)\(example.errors)")
+                #expect(example.output.contains("get-all-quotes: 3 of 3 ended, 0 failed"), "\(example.output)")
+                let body = try JSONValue(parsing: try #require(handler.bodies.withLock { $0["/quotes"] }))
+                #expect(body["rows"]?.integer == 3)
+                up.signal(SIGTERM)
+                _ = try await up.end(within: .seconds(30))
+            }
+        }
+
         @Test func `a failing step cancels what waits for it, and a retry finishes the flow`() async throws {
             try await Installation.with { installation in
                 let missing = "\(installation.directory.path)/missing"

@@ -179,7 +179,7 @@ final class Torture: Sendable {
             // Producers die too, some of them in the middle of a bulk submit.
             let death = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
-            switch random.number(in: 0..<8) {
+            switch random.number(in: 0..<10) {
             case 0:
                 let lines = (0..<bulk).map { _ in
                     #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
@@ -210,6 +210,16 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
                 }
+            case 4:
+                // A few keys, so that commands of several submissions meet.
+                let lines = (0..<bulk).map { index in
+                    #"{"payload":{"milliseconds":\#(index % 5)},"qos":"\#(quality)","orderingKey":"key \#(index % 3)"}"#
+                }
+                try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
+            case 5:
+                try await submit(
+                    ["flow", "submit", "-"], [Self.flow(nodes: bulk, &random)], number: made, killedAfter: death
+                ) { _ in .noop }
             default:
                 let operation = OtherOperation.allCases[random.number(in: 0..<OtherOperation.allCases.count)]
                 let commands = (0..<min(bulk, operation.maxCount)).map { command(operation, first + $0, quality) }
@@ -218,6 +228,18 @@ final class Torture: Sendable {
                 ) { commands[$0].kind }
             }
         }
+    }
+
+    /// A flow of no-ops, each of which waits for up to three earlier ones; some flows share an ordering key.
+    private static func flow(nodes: Int, _ random: inout SeededRandom) -> String {
+        let texts = (0..<nodes).map { number in
+            let parents = number == 0 ? [] : (0..<random.number(in: 0..<4)).map { _ in random.number(in: 0..<number) }
+            let after = Set(parents).sorted().map { #""n\#($0)""# }.joined(separator: ",")
+            return
+                #""n\#(number)":{"type":"noop","payload":{"milliseconds":\#(random.number(in: 0..<20))},"after":[\#(after)]}"#
+        }
+        let key = random.chance(0.3) ? #""orderingKey":"flows","# : ""
+        return #"{\#(key)"nodes":{\#(texts.joined(separator: ","))},"then":{"end":{"type":"noop"}}}"#
     }
 
     private func upload(_ file: String, _ url: String, _ method: String, _ quality: String) -> String {
@@ -231,7 +253,7 @@ final class Torture: Sendable {
         _ kind: (Int) -> TortureLedger.Entry.Kind
     ) async throws -> [CommandID] {
         let child = try installation.start(
-            program: "\(Installation.bin)/sluice", ["submit"] + arguments,
+            program: "\(Installation.bin)/sluice", arguments.first == "flow" ? arguments : ["submit"] + arguments,
             environment: drops(0.2, process: 1_000_000 + number),
             input: lines.map { Array($0.joined(separator: "\n").utf8) })
         if let killedAfter {

@@ -38,6 +38,7 @@ struct TortureChecker {
         try checkCounts(commands)
         for shard in 0..<store.shardCount {
             for problem in try store.integrityCheck(shard: shard) { violations.append("shard \(shard): \(problem)") }
+            for problem in try store.relationProblems(shard: shard) { violations.append("shard \(shard): \(problem)") }
         }
     }
 
@@ -165,6 +166,7 @@ struct TortureChecker {
     private mutating func checkTransitions(_ commands: [CommandID: Command]) throws {
         for shard in 0..<store.shardCount {
             var last: [CommandID: Transition] = [:]
+            var holders: [String: Set<CommandID>] = [:]
             var seats: [CommandID: [Int: Set<Int>]] = [:]
             var after: Int64 = 0
             while true {
@@ -178,6 +180,7 @@ struct TortureChecker {
                     }
                     after = transition.seq
                     check(transition, after: last[transition.id])
+                    if let key = commands[transition.id]?.orderingKey { checkOrder(key, transition, &holders) }
                     if let seat = transition.seat, transition.claim > 0 {
                         seats[transition.id, default: [:]][transition.claim, default: []].insert(seat)
                     }
@@ -201,7 +204,9 @@ struct TortureChecker {
 
     private mutating func check(_ transition: Transition, after previous: Transition?) {
         guard let previous else {
-            if transition.status != .new { violations.append("\(transition.id) begins as \(transition.status)") }
+            if transition.status != .new, transition.status != .blocked {
+                violations.append("\(transition.id) begins as \(transition.status)")
+            }
             return
         }
         let id = transition.id
@@ -213,6 +218,22 @@ struct TortureChecker {
         if transition.claim != expected {
             violations.append(
                 "\(id) came to \(transition.status) under claim \(transition.claim) where \(expected) was in force")
+        }
+    }
+
+    /// Commands with one ordering key run one after the other, but for those that an operator has retried.
+    private mutating func checkOrder(_ key: String, _ transition: Transition, _ holders: inout [String: Set<CommandID>])
+    {
+        let id = transition.id
+        switch transition.status {
+        case .queued:
+            let others = holders[key, default: []].subtracting([id])
+            if let other = others.first, (others.union([id])).allSatisfy({ entries[$0]?.retried ?? 0 == 0 }) {
+                violations.append("\(id) ran beside \(other), which has the same ordering key “\(key)”")
+            }
+            holders[key, default: []].insert(id)
+        case .success, .cancelled, .tooManyTimes: holders[key]?.remove(id)
+        case .new, .sent, .error, .blocked, .inDoubt: break
         }
     }
 
