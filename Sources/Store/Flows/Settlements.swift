@@ -58,9 +58,13 @@ struct Settlements<Rows: RelationRows> {
 
     /// Goes on with cascades that earlier transactions have left.
     mutating func runPostponed() throws(StoreError) {
-        while left > 0, let next = try rows.cascade() {
-            try rows.remove(next)
-            work.append(next)
+        while left > 0 {
+            // Several at once, so that a flow is counted once for all of them.
+            while work.count < 64, let next = try rows.cascade() {
+                try rows.remove(next)
+                work.append(next)
+            }
+            if work.isEmpty { break }
             try run()
         }
         effects.hasMore = try rows.cascade() != nil

@@ -8,9 +8,10 @@ extension SQLiteStore {
         if let problem = draft.problem ?? plan.problem { throw problem }
         var random = BufferedRandom()
         let byte = draft.shardByte ?? usableByte(using: &random)
+        // In the order of the turns, so that the indices of ids are written and changed page after page.
         let ids = (0...plan.nodes.count + plan.flow.callbacks.count).map { _ in
             CommandID(now: now, shardByte: byte, using: &random)
-        }
+        }.sorted()
         let shard = shards[ids[0].shard(of: shardCount)]
         try shard.checkWALLimit(timeout: WriteTimeout.foreground)
         return try shard.write { connection throws(StoreError) in
