@@ -102,12 +102,9 @@ extension EndToEndTests {
                 #expect(submitted.code == 1)
                 #expect(submitted.errors.contains("2 of 3 nodes failed, “first” first"), "\(submitted.errors)")
                 try FileManager.default.createDirectory(atPath: missing, withIntermediateDirectories: false)
-                let start = ContinuousClock.now
                 #expect(try await installation.sluice("retry", "\(id)").code == 0)
                 let store = try installation.store()
                 try await until("the flow") { try store.command(id)?.status == .success }
-                // The retried node had a hint, and did not wait for a sweep.
-                #expect(ContinuousClock.now - start < .seconds(4))
                 let nodes = try store.flowNodes(id, after: 0, limit: 100)
                 try await until("the callback") { try store.command(nodes[4].command.id)?.status == .success }
                 #expect(nodes.prefix(3).allSatisfy { $0.command.status == .success })
