@@ -29,7 +29,7 @@ public struct CommandDraft: Sendable, Equatable {
     /// How long the command will hold the key; a duration has at least 1 ms. A draft that finds an existing
     /// command does not change that command's period. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// The commands that must end before it may run, each at most once. They lie in one shard, which is its own: without a
+    /// The commands that must end before it may run, at most 1,000, each once. They lie in one shard, which is its own: without a
     /// key the draft follows them there. Empty, the default: it may run at once.
     public var dependencies: [Dependency] = []
     /// 1 to 512 bytes of UTF-8, compared by its bytes. Commands with one key run one after the other, in the order of
@@ -44,6 +44,9 @@ public struct CommandDraft: Sendable, Equatable {
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a
     /// payload that names something made anew at each submit. Nil: the payload is compared.
     package var identity: [UInt8]?
+
+    /// The maximum number of ``dependencies``.
+    public static let maxDependencies = 1000
 
     /// Makes a draft whose other fields have their defaults.
     /// - Parameters:

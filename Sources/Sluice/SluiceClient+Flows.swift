@@ -8,8 +8,8 @@ extension SluiceClient {
     ///
     /// ```swift
     /// var flow = FlowDraft("nightly", nodes: [
-    ///     FlowNode("fetch", try client.draft("download", payload: ["url": "https://q.example.com/all.json"])),
-    ///     FlowNode("report", try client.draft("noop", payload: [:]), after: ["fetch": .success]),
+    ///     try client.node("get", "download", payload: ["url": "https://q.example.com/all.json", "to": "/data/"]),
+    ///     try client.node("report", "noop", after: ["get": .end]),
     /// ])
     /// let id = try await client.submit(flow)
     /// let outcome = try await client.wait(for: id)

@@ -42,6 +42,12 @@ extension CommandDraft {
     /// Why a store with this number of shards refuses its dependencies; nil where it does not.
     func dependencyProblem(shardCount: Int) -> StoreError? {
         guard let first = dependencies.first, let byte = shardByte else { return nil }
+        guard dependencies.count <= CommandDraft.maxDependencies else {
+            return StoreError(
+                .invalid,
+                "A command waits for at most \(CommandDraft.maxDependencies) others, not \(dependencies.count); put a noop between, or "
+                    + "submit a flow.")
+        }
         guard Set(dependencies.map(\.parent)).count == dependencies.count else {
             return StoreError(.invalid, "A command waits for each of its parents once.")
         }

@@ -70,7 +70,8 @@ final class ScheduleRunner {
             }
         } then: { [self] round in
             take(round)
-            if let next = round.next {
+            // A round that has changed nothing would find the same schedules again.
+            if let next = round.next, scope != .due || !round.changes.isEmpty || !round.problems.isEmpty {
                 run(shards, scope.after(next))
             } else {
                 run(shards.dropFirst(), scope.first)

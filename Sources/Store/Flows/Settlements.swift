@@ -12,19 +12,19 @@ struct Settlements<Rows: RelationRows> {
     let shard: Int
     let now: Timestamp
     var rows: Rows
-    private(set) var effects = Effects()
+    var effects = Effects()
     /// Rows that may still be changed.
-    private var left: Int
-    private var work: [CascadeRow] = []
+    var left: Int
+    var work: [CascadeRow] = []
     /// By child: dependencies that became satisfied. They are summed, because many parents of one child may end in a commit.
-    private var satisfied: [Int64: Int] = [:]
-    private var flowChanges: [Int64: FlowChange] = [:]
+    var satisfied: [Int64: Int] = [:]
+    var flowChanges: [Int64: FlowChange] = [:]
     /// Flags of nodes that were reopened, as they were before.
-    private var flagsBefore: [Int64: NodeRow.Flags] = [:]
+    var flagsBefore: [Int64: NodeRow.Flags] = [:]
     /// Flows that were read, and whether they let no more nodes start.
-    private var stopping: [Int64: Bool] = [:]
+    var stopping: [Int64: Bool] = [:]
 
-    private struct FlowChange {
+    struct FlowChange {
         var ended = 0
         var failed = 0
         var failedNode: Int64?
@@ -71,14 +71,14 @@ struct Settlements<Rows: RelationRows> {
     }
 
     /// Leaves the work to other transactions.
-    private mutating func postpone() throws(StoreError) {
+    mutating func postpone() throws(StoreError) {
         for cascade in work { try rows.save(cascade) }
         if !work.isEmpty { effects.hasMore = true }
         work = []
     }
 
     /// A related command has ended, is not ended any more, or its flow is cancelled or retried.
-    private mutating func take(_ change: TransactionChanges.Related) throws(StoreError) {
+    mutating func take(_ change: TransactionChanges.Related) throws(StoreError) {
         switch change.kind {
         case .keyAwaited: try leaveLane(change.turn, isEnd: false)
         case .ended:
@@ -101,7 +101,7 @@ struct Settlements<Rows: RelationRows> {
         }
     }
 
-    private mutating func perform(_ cascade: CascadeRow) throws(StoreError) {
+    mutating func perform(_ cascade: CascadeRow) throws(StoreError) {
         switch cascade.step {
         case .settle: try settle(cascade)
         case .reopen: try reopen(cascade)
@@ -111,7 +111,7 @@ struct Settlements<Rows: RelationRows> {
     }
 
     /// Changes rows one after the other, as many as may be changed, and goes on later where more are left.
-    private mutating func step(
+    mutating func step(
         _ cascade: CascadeRow, over turns: [Int64], _ body: (inout Self, Int64) throws(StoreError) -> Void
     ) throws(StoreError) {
         for turn in turns { try body(&self, turn) }
@@ -120,12 +120,12 @@ struct Settlements<Rows: RelationRows> {
         work.append(CascadeRow(turn: cascade.turn, step: cascade.step, after: last))
     }
 
-    private var pageSize: Int { max(min(left, 256), 1) }
+    var pageSize: Int { max(min(left, 256), 1) }
 
     // MARK: Dependants
 
     /// The dependants of a command that has ended.
-    private mutating func settle(_ cascade: CascadeRow) throws(StoreError) {
+    mutating func settle(_ cascade: CascadeRow) throws(StoreError) {
         if cascade.turn < 0 { return try start(cascade) }
         guard let parent = try rows.command(turn: cascade.turn) else { return }
         let node = try rows.node(cascade.turn)
@@ -149,7 +149,7 @@ struct Settlements<Rows: RelationRows> {
     }
 
     /// Cancels a command that cannot run any more, or is not needed.
-    private mutating func cancel(
+    mutating func cancel(
         _ dependency: DependencyRow, after parent: StoredCommand, name: String?, isUnneeded: Bool
     ) throws(StoreError) {
         guard var child = try rows.command(turn: dependency.child), child.command.status == .blocked,
@@ -173,7 +173,7 @@ struct Settlements<Rows: RelationRows> {
         effects.events.append(child.event(transition, shard: shard))
     }
 
-    private mutating func releaseSatisfied() throws(StoreError) {
+    mutating func releaseSatisfied() throws(StoreError) {
         let counts = satisfied.sorted { $0.key < $1.key }
         satisfied = [:]
         for (turn, count) in counts {
@@ -185,7 +185,7 @@ struct Settlements<Rows: RelationRows> {
     }
 
     /// The last dependency is satisfied.
-    private mutating func release(_ node: NodeRow) throws(StoreError) {
+    mutating func release(_ node: NodeRow) throws(StoreError) {
         guard var row = try rows.command(turn: node.turn), row.command.status == .blocked,
             !row.relations.contains(.flow)
         else { return }
@@ -206,196 +206,17 @@ struct Settlements<Rows: RelationRows> {
         try unblock(&row)
     }
 
-    private mutating func cancelNode(_ turn: Int64, reason: String) throws(StoreError) {
+    mutating func cancelNode(_ turn: Int64, reason: String) throws(StoreError) {
         guard var row = try rows.command(turn: turn), row.command.status == .blocked else { return }
         let transition = row.cancelBlocked(reason: reason, now: now, &rows.changes)
         try rows.save(row)
         effects.events.append(row.event(transition, shard: shard))
     }
 
-    private mutating func unblock(_ row: inout StoredCommand) throws(StoreError) {
+    mutating func unblock(_ row: inout StoredCommand) throws(StoreError) {
         let transition = row.unblock(now: now, &rows.changes)
         try rows.save(row)
         effects.events.append(row.event(transition, shard: shard))
         if row.isReady { effects.ready.append(row.ready) }
-    }
-
-    // MARK: Ordering keys
-
-    /// A command leaves the queue of its key, or awaits it; the next ones get it.
-    private mutating func leaveLane(_ turn: Int64, isEnd: Bool) throws(StoreError) {
-        guard let key = try rows.command(turn: turn)?.key else { return }
-        for next in try Lanes.leave(key, isEnd ? turn : nil, &rows) { try grantKey(next) }
-    }
-
-    /// A command has its ordering key now.
-    private mutating func grantKey(_ turn: Int64) throws(StoreError) {
-        left -= 1
-        guard var row = try rows.command(turn: turn), row.command.status == .blocked else { return }
-        if row.relations.contains(.flow) {
-            startFlow(turn)
-        } else if try (rows.node(turn)?.pending ?? 0) == 0 {
-            try unblock(&row)
-        }
-    }
-
-    private mutating func startFlow(_ turn: Int64) { work.append(CascadeRow(turn: -turn, step: .settle, after: 0)) }
-
-    /// A flow has its ordering key: its first nodes run. They depend on the start of the flow, whose turn is negative.
-    private mutating func start(_ cascade: CascadeRow) throws(StoreError) {
-        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
-        for var dependency in page where dependency.state == .open {
-            dependency.state = .satisfied
-            try rows.save(dependency)
-            satisfied[dependency.child, default: 0] += 1
-        }
-        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
-    }
-
-    // MARK: Retries
-
-    /// The dependants of a command that is not ended any more.
-    private mutating func reopen(_ cascade: CascadeRow) throws(StoreError) {
-        guard let parent = try rows.command(turn: cascade.turn), !parent.command.status.isEnd else { return }
-        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
-        for var dependency in page where dependency.state == .unsatisfiable {
-            dependency.state = .open
-            try rows.save(dependency)
-            try revive(dependency.child, from: cascade.turn)
-        }
-        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
-    }
-
-    /// A child that the failure of this parent has cancelled waits again, unless another parent's failure keeps it from it.
-    private mutating func revive(_ turn: Int64, from parent: Int64) throws(StoreError) {
-        guard var row = try rows.command(turn: turn), row.command.status == .cancelled,
-            var node = try rows.node(turn), node.cause == parent
-        else { return }
-        let other = try rows.dependencies(of: turn).first { $0.state == .unsatisfiable && $0.parent != parent }
-        if let other {
-            node.cause = other.parent
-            return try rows.save(node)
-        }
-        flagsBefore[turn] = node.flags
-        if let key = row.key { _ = try Lanes.enter(key, turn, limit: nil, &rows) }
-        let transition = row.block(reason: "its parent is retried", now: now, &rows.changes)
-        try rows.save(row)
-        effects.events.append(row.event(transition, shard: shard))
-    }
-
-    private mutating func retryNodes(_ cascade: CascadeRow) throws(StoreError) {
-        let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
-        if page.isEmpty { flowChanges[cascade.turn, default: FlowChange()].ended += 0 }
-        try step(cascade, over: page) { (self, turn) throws(StoreError) in try self.retryNode(turn) }
-    }
-
-    private mutating func retryNode(_ turn: Int64) throws(StoreError) {
-        guard var row = try rows.command(turn: turn), var node = try rows.node(turn), node.cause == nil,
-            !node.flags.contains(.callback), row.command.status == .cancelled || row.command.status == .tooManyTimes
-        else { return }
-        let unsatisfiable =
-            node.pending == 0 ? nil : try rows.dependencies(of: turn).first { $0.state == .unsatisfiable }
-        if let unsatisfiable {
-            // It follows where that parent is retried too.
-            node.cause = unsatisfiable.parent
-            let flags = try rows.node(unsatisfiable.parent)?.flags ?? []
-            let status = try rows.command(turn: unsatisfiable.parent)?.command.status ?? .success
-            if status == .success || flags.contains(.notNeeded), !node.flags.contains(.notNeeded) {
-                node.flags.insert(.notNeeded)
-                if let flow = node.flow, !node.flags.contains(.mayFail) {
-                    flowChanges[flow, default: FlowChange()].failed -= 1
-                }
-            }
-            return try rows.save(node)
-        }
-        guard let transition = row.retry(isBlocked: node.pending > 0, now: now, &rows.changes) else { return }
-        try rows.save(row)
-        effects.events.append(row.event(transition, shard: shard))
-        if row.isReady { effects.ready.append(row.ready) }
-    }
-
-    // MARK: Flows
-
-    private mutating func cancelNodes(_ cascade: CascadeRow) throws(StoreError) {
-        stopping[cascade.turn] = true
-        let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
-        try step(cascade, over: page) { (self, turn) throws(StoreError) in
-            guard let node = try self.rows.node(turn), node.flags.isDisjoint(with: [.finalizer, .callback]),
-                var row = try self.rows.command(turn: turn)
-            else { return }
-            switch row.cancel(reason: StoredCommand.flowCancelled, now: self.now, &self.rows.changes) {
-            case .cancelled(let transition): self.effects.events.append(row.event(transition, shard: self.shard))
-            case .requested: self.effects.requests.append(row.claimed)
-            case .ended: return
-            }
-            try self.rows.save(row)
-        }
-    }
-
-    /// Whether a flow lets no more nodes start.
-    private mutating func isStopping(_ turn: Int64) throws(StoreError) -> Bool {
-        if let known = stopping[turn] { return known }
-        let flow = try rows.flow(turn)
-        let isStopping =
-            try rows.command(turn: turn)?.command.cancelRequested ?? false
-            || flow.map { $0.stopsOnFailure && $0.failed > 0 } ?? false
-        stopping[turn] = isStopping
-        return isStopping
-    }
-
-    private mutating func countInFlow(_ turn: Int64, isEnd: Bool, isFailure: Bool) throws(StoreError) {
-        guard let node = try rows.node(turn), let flow = node.flow, !node.flags.contains(.callback) else { return }
-        let flags = isEnd ? node.flags : flagsBefore.removeValue(forKey: turn) ?? node.flags
-        let step = isEnd ? 1 : -1
-        var change = flowChanges[flow] ?? FlowChange()
-        change.ended += step
-        if isFailure, flags.isDisjoint(with: [.mayFail, .notNeeded]) {
-            change.failed += step
-            if isEnd, change.failedNode == nil { change.failedNode = turn }
-        }
-        flowChanges[flow] = change
-    }
-
-    private mutating func countInFlows() throws(StoreError) {
-        let changes = flowChanges.sorted { $0.key < $1.key }
-        flowChanges = [:]
-        for (turn, change) in changes {
-            guard var flow = try rows.flow(turn), var node = try rows.node(turn) else { continue }
-            let hadFailed = flow.failed > 0
-            node.pending -= change.ended
-            flow.failed += change.failed
-            if let failed = change.failedNode, !hadFailed { flow.firstFailed = failed }
-            try rows.save(node)
-            try rows.save(flow)
-            guard var row = try rows.command(turn: turn) else { continue }
-            if flow.failed > 0, !hadFailed, flow.stopsOnFailure, row.command.status == .blocked {
-                work.append(CascadeRow(turn: turn, step: .cancel, after: 0))
-            }
-            stopping[turn] = nil
-            if node.pending > 0, row.command.status == .cancelled || row.command.status == .tooManyTimes {
-                // Its nodes run already.
-                if let key = row.key {
-                    try Lanes.hold(key, turn, &rows)
-                    startFlow(turn)
-                }
-                let transition = row.block(reason: "one of its nodes is retried", now: now, &rows.changes)
-                try rows.save(row)
-                effects.events.append(row.event(transition, shard: shard))
-            } else if node.pending == 0, row.command.status == .blocked {
-                try end(&row, flow)
-            }
-        }
-    }
-
-    private mutating func end(_ row: inout StoredCommand, _ flow: FlowRow) throws(StoreError) {
-        var reason: String?
-        if flow.failed > 0, let turn = flow.firstFailed, let failed = try rows.command(turn: turn) {
-            let name = try rows.node(turn)?.name ?? failed.id.description
-            let cause = failed.command.reason.map { ": \($0)" } ?? ""
-            reason = "\(flow.failed) of \(flow.nodes) nodes failed, “\(name)” first\(cause)"
-        }
-        let transition = row.endFlow(failed: flow.failed, reason: reason, now: now, &rows.changes)
-        try rows.save(row)
-        effects.events.append(row.event(transition, shard: shard))
     }
 }

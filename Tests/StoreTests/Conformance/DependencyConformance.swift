@@ -129,6 +129,10 @@ import Testing
         #expect(refusal(Self.child(of: first, second))?.message.contains("another shard") == true)
         #expect(refusal(Self.child(of: first, first))?.code == .invalid)
         #expect(refusal(Self.child(of: CommandID()))?.code == .notFound)
+        let many = CommandDraft.noop.with { draft in
+            draft.dependencies = (0...CommandDraft.maxDependencies).map { _ in Dependency(on: first) }
+        }
+        #expect(refusal(many)?.message.contains("at most 1000 others") == true)
         #expect(try subject.countsAreTrue())
         // It follows its parent to the shard.
         for id in ids.prefix(8) {

@@ -89,6 +89,12 @@ struct ResumeCase: Sendable, CustomTestStringConvertible {
             testDescription: "206 of pieces that are shorter than the overlap",
             prepare: { $0.faults.pieceLength = 5000 }),
         ResumeCase(
+            testDescription: "206 of pieces that start before the asked offset: each brings half of its rest",
+            prepare: {
+                $0.faults.startsEarlier = 4096
+                $0.faults.pieceLength = 8299
+            }),
+        ResumeCase(
             testDescription: "206 of a block that ends before the asked offset: charged",
             prepare: {
                 $0.faults.startsEarlier = .max
