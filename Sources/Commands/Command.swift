@@ -41,8 +41,10 @@ public struct Command: Sendable, Equatable {
     /// How long the command holds its unique key, see ``holdsUniqueKey(at:)``. Without a key it has no
     /// effect. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// Reserved for execution in the order of submission. No submit sets it yet, so it is nil.
+    /// Commands with one ordering key run one after the other. Nil, the default: it waits for no other.
     public var orderingKey: String?
+    /// The batch of which it is a member. Nil, the default: none.
+    public var batch: CommandID?
     /// The position in the order of submission within the shard, from 1; 0 before the insert.
     public var turn: Int64 = 0
     /// Bytes that the destination has durably acknowledged, as far as known. It may go down, because an

@@ -29,8 +29,8 @@ public struct CommandDraft: Sendable, Equatable {
     /// How long the command will hold the key; a duration has at least 1 ms. A draft that finds an existing
     /// command does not change that command's period. The default is `kept`.
     public var uniqueFor = UniquePeriod.kept
-    /// The commands that must end before it may run, at most 1,000, each once. They lie in one shard, which is its own: without a
-    /// key the draft follows them there. Empty, the default: it may run at once.
+    /// The commands that must end before it may run, at most 1,000, each once. Without a key the draft goes to the shard of
+    /// the first; a parent in another shard lets it run up to a second later. Empty, the default: it may run at once.
     public var dependencies: [Dependency] = []
     /// 1 to 512 bytes of UTF-8, compared by its bytes. Commands with one key run one after the other, in the order of
     /// their submits, whatever their type: each holds the key until it has ended, also in backoff and in doubt, and the
@@ -39,6 +39,8 @@ public struct CommandDraft: Sendable, Equatable {
     /// How many commands with the ordering key may run at once, 1…1,000; the newest submit sets it. Nil, the default,
     /// leaves it as it is, which is 1 for a key that no command has.
     public var keyLimit: Int?
+    /// The batch of which it becomes a member. It is refused where the batch is sealed or cancelled. Nil, the default: none.
+    public var batch: CommandID?
     /// Bytes in all, from 0. Zero, the default: they are not known.
     public var total: Int64 = 0
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a

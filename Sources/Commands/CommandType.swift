@@ -12,6 +12,8 @@ package enum CommandType {
     package static let cleanup = "cleanup"
     /// A flow. No worker runs it: it ends when its nodes have ended.
     package static let flow = "flow"
+    /// A batch. No worker runs it: it ends when its members have ended.
+    package static let batch = "batch"
 
     /// The direction in which commands of a type move most of their bytes. Types of other programs count as
     /// uploads until their executions report received bytes.

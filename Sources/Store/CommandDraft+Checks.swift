@@ -39,9 +39,8 @@ extension CommandDraft {
         return nil
     }
 
-    /// Why a store with this number of shards refuses its dependencies; nil where it does not.
-    func dependencyProblem(shardCount: Int) -> StoreError? {
-        guard let first = dependencies.first, let byte = shardByte else { return nil }
+    /// Why every store refuses its dependencies; nil where it does not.
+    var dependencyProblem: StoreError? {
         guard dependencies.count <= CommandDraft.maxDependencies else {
             return StoreError(
                 .invalid,
@@ -51,15 +50,7 @@ extension CommandDraft {
         guard Set(dependencies.map(\.parent)).count == dependencies.count else {
             return StoreError(.invalid, "A command waits for each of its parents once.")
         }
-        let shard = Int(byte) & (shardCount - 1)
-        guard let other = dependencies.first(where: { $0.parent.shard(of: shardCount) != shard }) else { return nil }
-        let conflict =
-            orderingKey != nil
-            ? "its ordering key" : uniqueKey != nil ? "its unique key" : "its parent \(first.parent)"
-        return StoreError(
-            .invalid,
-            "Command \(other.parent) lies in another shard than \(conflict), and a command waits for commands of one shard; "
-                + "submit them as a flow.")
+        return nil
     }
 
     /// Equal for drafts that submit the same command (``UniqueKey/digest(of:)``); nil without a unique

@@ -51,9 +51,10 @@ package struct FlowPlan: Sendable, Equatable {
     }
 
     private static func requireNoKey(_ draft: CommandDraft, _ name: String) throws(FlowError) {
-        guard draft.uniqueKey == nil, draft.orderingKey == nil, draft.dependencies.isEmpty else {
+        guard draft.uniqueKey == nil, draft.orderingKey == nil, draft.dependencies.isEmpty, draft.batch == nil else {
             throw FlowError(
-                node: name, "a node has no key of its own and no parents outside of its flow; the flow may have keys")
+                node: name,
+                "a node has no key of its own, no batch, and no parents outside of its flow; the flow may have keys")
         }
     }
 

@@ -4,6 +4,8 @@ public struct CommandFilter: Sendable, Equatable {
     public var qos: QualityOfService?
     public var destination: Destination?
     public var type: String?
+    /// Only members of this batch.
+    public var batch: CommandID?
     /// Submitted at this time or later.
     public var from: Timestamp?
     /// Submitted before this time.
@@ -39,6 +41,7 @@ public struct CommandFilter: Sendable, Equatable {
             && qos.map { $0 == command.qos } ?? true
             && destination.map { $0 == command.destination } ?? true
             && type.map { $0 == command.type } ?? true
+            && batch.map { $0 == command.batch } ?? true
             && from.map { $0 <= command.createdAt } ?? true
             && before.map { $0 > command.createdAt } ?? true
             && reason.map { text in command.reason?.asciiLowercased.utf8.contains(text.asciiLowercased.utf8) ?? false }

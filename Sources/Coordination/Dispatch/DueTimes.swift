@@ -2,8 +2,8 @@ internal import Commands
 internal import Host
 internal import Store
 
-/// Makes commands ready whose `notBefore` has come, cancels those whose deadline has passed, and writes the effects that
-/// earlier transactions have left. Confined to the loop.
+/// Makes commands ready whose `notBefore` has come, cancels those whose deadline has passed, writes the effects that earlier
+/// transactions have left, and carries messages between the shards. Confined to the loop.
 final class DueTimes {
     private let store: StoreAccess
     private let dispatch: DispatchRunner
@@ -24,21 +24,43 @@ final class DueTimes {
         let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
         guard !isRunning, let last = shards.last else { return }
         isRunning = true
+        let locked = dispatch.dispatcher.locked
         for shard in shards {
             store.write("Due times cannot be settled") { store throws(StoreError) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: Self.batch)
                 let expired = try store.expire(shard: shard, now: now, limit: Self.batch).effects
-                return (due.ready, expired.followed(by: try store.settle(shard: shard, now: now, limit: Self.batch)))
-            } then: { [self] due, made in
+                let settled = try store.settle(shard: shard, now: now, limit: Self.batch)
+                return (
+                    due.ready, expired.followed(by: settled),
+                    try store.carryMessages(from: shard, except: locked, now: now)
+                )
+            } then: { [self] due, made, round in
                 if shard == last { isRunning = false }
                 dispatch.insert(due, now: .now)
                 effects.receive(made)
                 if made.hasMore { settle(shard) }
+                take(round, from: shard)
             } otherwise: { [self] _ in
                 if shard == last { isRunning = false }
             }
         }
+    }
+
+    /// Carries on page by page, so that other writes come in between.
+    private func carryMessages(from shard: Int) {
+        let locked = dispatch.dispatcher.locked
+        store.write("Messages between shards cannot be carried over") { store throws(StoreError) in
+            try store.carryMessages(from: shard, except: locked, now: .now)
+        } then: { [self] round in
+            take(round, from: shard)
+        }
+    }
+
+    private func take(_ round: MessageRound, from shard: Int) {
+        effects.receive(round.effects)
+        if let problem = round.problem { store.report(problem, "Messages between shards cannot be carried over") }
+        if round.hasMore { carryMessages(from: shard) }
     }
 
     /// Writes what is left step by step, so that other writes of the shard come in between.

@@ -10,6 +10,10 @@ struct CascadeRow: Sendable, Equatable {
         case retry = 2
         /// The command is not ended any more: what its failure cancelled waits again.
         case reopen = 3
+        /// The command has ended: its dependants in other shards are told.
+        case notify = 4
+        /// The members of a batch are cancelled. The turn is the number of their part.
+        case cancelPart = 5
     }
 
     /// The turn of the command that causes the effects.

@@ -15,4 +15,13 @@ struct CommandRelations: OptionSet, Sendable {
     static let member = CommandRelations(rawValue: 8)
     /// It has an ordering key: `lane` and `waiter` may have rows of it.
     static let lane = CommandRelations(rawValue: 16)
+    /// It is a batch.
+    static let batch = CommandRelations(rawValue: 32)
+    /// It is a member of a batch, whose part counts it.
+    static let batchMember = CommandRelations(rawValue: 64)
+    /// Commands of other shards wait for it: `remote_dependant` may have rows of it.
+    static let watched = CommandRelations(rawValue: 128)
+
+    /// It ends when others have ended, and no worker runs it.
+    var isComposite: Bool { !isDisjoint(with: [.flow, .batch]) }
 }

@@ -61,31 +61,46 @@ struct FlowLayout {
             if row.isReady, roots.count < FlowSubmission.maxReady { roots.append(row.ready) }
         }
         for (position, callback) in plan.flow.callbacks.enumerated() {
-            let own = first + Int64(nodes.count + position)
-            var row = StoredCommand(
-                callback.draft, digest: nil, id: ids[nodes.count + position + 1], turn: own, now: now)
-            row.relations = [.node, .member]
-            var dependency = DependencyRow(parent: turn, child: own, condition: callback.condition, state: .open)
-            if nodes.isEmpty {
-                dependency.state = .initialState(callback.condition, .success)
-                row.command.status = dependency.state == .satisfied ? .new : .cancelled
-                if row.isReady { roots.append(row.ready) }
-            } else {
-                row.command.status = .blocked
-            }
-            var node = NodeRow(
-                turn: own, flow: turn, name: nil, pending: dependency.state == .satisfied ? 0 : 1, flags: .callback)
-            if row.command.status == .cancelled {
-                node.cause = turn
-                node.flags.insert(.notNeeded)
-            }
-            members.append(Member(row: row, payload: callback.draft.payload, node: node, dependencies: [dependency]))
+            let member = Self.member(
+                callback, id: ids[nodes.count + position + 1], turn: first + Int64(nodes.count + position), of: turn,
+                outcome: nodes.isEmpty ? .success : nil, now: now)
+            if member.row.isReady { roots.append(member.row.ready) }
+            members.append(member)
         }
         self.members = members
         self.flow = FlowRow(
             turn: turn, nodes: nodes.count, failed: 0, stopsOnFailure: plan.flow.stopsOnFailure)
         submission = FlowSubmission(
             submission: Submission(id: ids[0], isExisting: false, turn: turn), ready: roots)
+    }
+
+    /// A callback of a flow or batch.
+    /// - Parameters:
+    ///   - flow: its turn.
+    ///   - outcome: of the flow; nil where it has not ended.
+    static func member(
+        _ callback: FlowDraft.Callback, id: CommandID, turn: Int64, of flow: Int64, outcome: ParentOutcome?,
+        now: Timestamp
+    ) -> Member {
+        var row = StoredCommand(callback.draft, digest: nil, id: id, turn: turn, now: now)
+        row.relations = [.node, .member]
+        let state = DependencyRow.State.initialState(callback.condition, outcome)
+        switch state {
+        case .open: row.command.status = .blocked
+        case .satisfied: break
+        case .unsatisfiable: row.command.status = .cancelled
+        }
+        var node = NodeRow(
+            turn: turn, flow: flow, name: nil, pending: state == .satisfied ? 0 : 1, flags: .callback)
+        if state == .unsatisfiable {
+            node.cause = flow
+            node.flags.insert(.notNeeded)
+        }
+        return Member(
+            row: row, payload: callback.draft.payload, node: node,
+            dependencies: [
+                DependencyRow(parent: flow, child: turn, condition: callback.condition, state: state)
+            ])
     }
 }
 

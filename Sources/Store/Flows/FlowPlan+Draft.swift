@@ -69,6 +69,16 @@ extension StoreError {
             id: row.id)
     }
 
+    static func waits(_ row: StoredCommand, for parent: RemoteDependencyRow) -> StoreError {
+        let advice =
+            switch parent.status {
+            case nil: "it was removed"
+            case .success?: "it has ended in status success, and this one is not needed"
+            case let status?: "it has ended in status \(status); retry that one, wait for its end, then retry this one"
+            }
+        return StoreError(.conflict, "Command \(row.id) waits for \(parent.parent): \(advice).", id: row.id)
+    }
+
     /// Refuses a dependency on a command that has ended in another way.
     static func neverRuns(after parent: StoredCommand, _ condition: DependencyCondition) -> StoreError {
         StoreError(

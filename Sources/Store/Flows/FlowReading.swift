@@ -3,6 +3,8 @@ internal import Commands
 /// Reads flows and dependencies for people, producers and executions. Pure: both stores have the rows.
 struct FlowReading<Rows: RelationRows> {
     var rows: Rows
+    /// Open parents in other shards, which ``dependencies(of:limit:)`` cannot read.
+    private(set) var remote: [(parent: CommandID, condition: DependencyCondition)] = []
 
     init(_ rows: Rows) { self.rows = rows }
 
@@ -36,7 +38,7 @@ struct FlowReading<Rows: RelationRows> {
 
     /// Nil for a command that waits for no other and is in no flow.
     mutating func dependencies(of row: StoredCommand, limit: Int) throws(StoreError) -> CommandDependencies? {
-        guard row.relations.contains(.node), !row.relations.contains(.flow),
+        guard row.relations.contains(.node), !row.relations.isComposite,
             let node = try rows.node(row.command.turn)
         else { return nil }
         let flow = try node.flow.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.id }
@@ -50,7 +52,12 @@ struct FlowReading<Rows: RelationRows> {
                     command: parent.command, name: try rows.node(dependency.parent)?.name,
                     condition: dependency.condition))
         }
-        return CommandDependencies(flow: flow, name: node.name, count: all.count, open: open.count, parents: parents)
+        let remote = try rows.remoteDependencies(of: row.command.turn)
+        let openRemote = remote.filter { $0.state != .satisfied }
+        self.remote = openRemote.prefix(max(limit - parents.count, 0)).map { ($0.parent, $0.condition) }
+        return CommandDependencies(
+            flow: flow, name: node.name, count: all.count + remote.count, open: open.count + openRemote.count,
+            parents: parents)
     }
 
     /// A command outside of a flow also has a row for the flow of each parent, which it does not wait for.
@@ -76,7 +83,7 @@ struct FlowReading<Rows: RelationRows> {
     mutating func parentResults(
         of row: StoredCommand, after position: Int64, limit: Int
     ) throws(StoreError) -> [ParentResult] {
-        guard row.relations.contains(.node), !row.relations.contains(.flow) else { return [] }
+        guard row.relations.contains(.node), !row.relations.isComposite else { return [] }
         var found: [ParentResult] = []
         for dependency in try rows.dependencies(of: row.command.turn, after: max(position, 0), limit: limit) {
             guard let parent = try rows.command(turn: dependency.parent) else { continue }
@@ -85,6 +92,14 @@ struct FlowReading<Rows: RelationRows> {
                     position: dependency.parent, id: parent.id, name: try rows.node(dependency.parent)?.name,
                     status: parent.command.status,
                     result: parent.command.status == .success ? try rows.result(of: parent.id) : nil))
+        }
+        // Those of other shards come last.
+        let base = Int64.max - Int64(CommandDraft.maxDependencies)
+        for (index, remote) in try rows.remoteDependencies(of: row.command.turn).enumerated() {
+            guard base + Int64(index) > position, found.count < limit, let status = remote.status else { continue }
+            found.append(
+                ParentResult(
+                    position: base + Int64(index), id: remote.parent, name: nil, status: status, result: remote.result))
         }
         return found
     }

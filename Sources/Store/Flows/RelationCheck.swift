@@ -17,7 +17,10 @@ struct RelationCheck<Rows: RelationRows> {
         var after: Int64 = 0
         while problems.count < Self.maxProblems {
             let page = try rows.nodes(after: after, limit: 1000)
-            guard let last = page.last else { return try checkLanes() }
+            guard let last = page.last else {
+                try checkLanes()
+                return try checkParts()
+            }
             for node in page { try check(node) }
             after = last.turn
         }
@@ -49,16 +52,47 @@ struct RelationCheck<Rows: RelationRows> {
         }
     }
 
+    private mutating func checkParts() throws(StoreError) {
+        var after: Int64 = 0
+        while problems.count < Self.maxProblems {
+            let page = try rows.parts(after: after, limit: 1000)
+            guard let last = page.last else { return }
+            after = last.number
+            for part in page where part.state != .ended {
+                let open = try openMembers(of: part.batch)
+                if part.open != open {
+                    problems.append(
+                        "batch \(part.batch) counts \(part.open) members that have not ended, and there are \(open)")
+                }
+                if part.open == 0, part.state != .open {
+                    problems.append("batch \(part.batch) takes no more members, and its end is not told")
+                }
+            }
+        }
+    }
+
+    private mutating func openMembers(of batch: CommandID) throws(StoreError) -> Int {
+        var (count, after) = (0, Int64(0))
+        while true {
+            let page = try rows.members(of: batch, after: after, limit: 1000)
+            guard let last = page.last else { return count }
+            after = last
+            for turn in page where try !(rows.command(turn: turn)?.command.status.isEnd ?? true) { count += 1 }
+        }
+    }
+
     private mutating func check(_ node: NodeRow) throws(StoreError) {
         guard let row = try rows.command(turn: node.turn) else {
             return problems.append("node \(node.turn) has no command")
         }
-        if row.relations.contains(.flow) { try checkFlow(row, node) } else { try checkDependencies(row, node) }
+        if row.relations.contains(.flow) { return try checkFlow(row, node) }
+        try checkDependencies(row, node)
     }
 
     private mutating func checkDependencies(_ row: StoredCommand, _ node: NodeRow) throws(StoreError) {
         let dependencies = try rows.dependencies(of: node.turn)
-        let open = dependencies.count { $0.state != .satisfied }
+        let remote = try rows.remoteDependencies(of: node.turn)
+        let open = dependencies.count { $0.state != .satisfied } + remote.count { $0.state != .satisfied }
         expect(
             node.pending == open, row, "waits for \(node.pending), and \(open) of its dependencies are not satisfied")
         for dependency in dependencies {
@@ -80,7 +114,8 @@ struct RelationCheck<Rows: RelationRows> {
                 isSettling || isLegal, row,
                 "has the state \(dependency.state) for \(parent.id), which is \(parent.command.status)")
         }
-        let isUnsatisfiable = dependencies.contains { $0.state == .unsatisfiable }
+        let isUnsatisfiable =
+            dependencies.contains { $0.state == .unsatisfiable } || remote.contains { $0.state == .unsatisfiable }
         switch row.command.status {
         case .blocked:
             let waits = try row.key.map { key throws(StoreError) in try rows.isWaiter(key, node.turn) } ?? false

@@ -5,8 +5,11 @@ protocol RelationRows {
     var changes: TransactionChanges { get set }
 
     mutating func command(turn: Int64) throws(StoreError) -> StoredCommand?
+    mutating func command(_ id: CommandID) throws(StoreError) -> StoredCommand?
     /// Saves a command that was read in this transaction.
     mutating func save(_ command: StoredCommand) throws(StoreError)
+    /// Saves only ``StoredCommand/relations``.
+    mutating func saveRelations(_ command: StoredCommand) throws(StoreError)
 
     mutating func payload(of id: CommandID) throws(StoreError) -> [UInt8]?
     mutating func result(of id: CommandID) throws(StoreError) -> [UInt8]?
@@ -41,6 +44,29 @@ protocol RelationRows {
     mutating func waiters(_ key: String, before turn: Int64) throws(StoreError) -> Int
     /// By key: the commands that have not ended and do not wait for it. Reads every command.
     mutating func openByKey() throws(StoreError) -> [String: Int]
+
+    mutating func remoteDependencies(of child: Int64) throws(StoreError) -> [RemoteDependencyRow]
+    mutating func remoteDependency(of child: Int64, on parent: CommandID) throws(StoreError) -> RemoteDependencyRow?
+    /// Inserts or replaces a dependency.
+    mutating func save(_ dependency: RemoteDependencyRow) throws(StoreError)
+    /// In the order of their numbers.
+    mutating func remoteDependants(
+        of parent: Int64, after number: Int64, limit: Int
+    ) throws(StoreError) -> [RemoteDependantRow]
+    /// Inserts a dependant, unless it is there.
+    /// - Returns: its number.
+    mutating func add(_ dependant: RemoteDependantRow) throws(StoreError) -> Int64
+    mutating func remove(_ dependant: RemoteDependantRow) throws(StoreError)
+    /// Writes a message into the outbox.
+    mutating func post(_ message: ShardMessage) throws(StoreError)
+
+    mutating func part(of batch: CommandID) throws(StoreError) -> BatchPart?
+    mutating func part(_ number: Int64) throws(StoreError) -> BatchPart?
+    mutating func save(_ part: BatchPart) throws(StoreError)
+    /// All parts, ascending.
+    mutating func parts(after number: Int64, limit: Int) throws(StoreError) -> [BatchPart]
+    /// The turns of the members of a batch in this shard, ascending.
+    mutating func members(of batch: CommandID, after turn: Int64, limit: Int) throws(StoreError) -> [Int64]
 
     /// The next cascade; nil where none is left.
     mutating func cascade() throws(StoreError) -> CascadeRow?

@@ -18,6 +18,8 @@ enum RetryCheck {
             if let failed, let parent = try rows.command(turn: failed.parent) {
                 throw StoreError.waits(row, forRetryOf: parent)
             }
+            let remote = try rows.remoteDependencies(of: row.command.turn).first { $0.state == .unsatisfiable }
+            if let remote { throw StoreError.waits(row, for: remote) }
             mustWait = true
         }
         if row.key != nil, try rows.cascade(of: row.command.turn, .settle) != nil {

@@ -6,16 +6,21 @@ extension Settlements {
         stopping[cascade.turn] = true
         let page = try rows.nodes(of: cascade.turn, after: cascade.after, limit: pageSize)
         try step(cascade, over: page) { (self, turn) throws(StoreError) in
-            guard let node = try self.rows.node(turn), node.flags.isDisjoint(with: [.finalizer, .callback]),
-                var row = try self.rows.command(turn: turn)
-            else { return }
-            switch row.cancel(reason: StoredCommand.flowCancelled, now: self.now, &self.rows.changes) {
-            case .cancelled(let transition): self.effects.events.append(row.event(transition, shard: self.shard))
-            case .requested: self.effects.requests.append(row.claimed)
-            case .ended: return
+            guard let node = try self.rows.node(turn), node.flags.isDisjoint(with: [.finalizer, .callback]) else {
+                return
             }
-            try self.rows.save(row)
+            try self.requestCancellation(turn, reason: StoredCommand.flowCancelled)
         }
+    }
+
+    mutating func requestCancellation(_ turn: Int64, reason: String) throws(StoreError) {
+        guard var row = try rows.command(turn: turn) else { return }
+        switch row.cancel(reason: reason, now: now, &rows.changes) {
+        case .cancelled(let transition): effects.events.append(row.event(transition, shard: shard))
+        case .requested: effects.requests.append(row.claimed)
+        case .ended: return
+        }
+        try rows.save(row)
     }
 
     /// Whether a flow lets no more nodes start.

@@ -41,6 +41,9 @@ struct Settlements<Rows: RelationRows> {
     mutating func run() throws(StoreError) {
         while true {
             for change in rows.changes.takeRelated() { try take(change) }
+            for (batch, change) in rows.changes.takeMembers() {
+                try BatchPart.count(change, of: batch, shard: shard, &rows)
+            }
             if left > 0, let next = work.popLast() {
                 try perform(next)
             } else if !satisfied.isEmpty {
@@ -85,6 +88,9 @@ struct Settlements<Rows: RelationRows> {
             if change.hasKey { try leaveLane(change.turn, isEnd: true) }
             try countInFlow(change.turn, isEnd: true, isFailure: change.status != .success)
             if change.isParent { work.append(CascadeRow(turn: change.turn, step: .settle, after: 0)) }
+            if change.relations.contains(.watched) {
+                work.append(CascadeRow(turn: change.turn, step: .notify, after: 0))
+            }
         case .reopened:
             try countInFlow(change.turn, isEnd: false, isFailure: true)
             if var node = try rows.node(change.turn), node.cause != nil || node.flags.contains(.notNeeded) {
@@ -93,6 +99,7 @@ struct Settlements<Rows: RelationRows> {
                 try rows.save(node)
             }
             if change.isParent { work.append(CascadeRow(turn: change.turn, step: .reopen, after: 0)) }
+        case .flowCancelled where change.relations.contains(.batch): try cancelParts(of: change.turn)
         case .flowCancelled: work.append(CascadeRow(turn: change.turn, step: .cancel, after: 0))
         case .flowRetried:
             work.append(CascadeRow(turn: change.turn, step: .retry, after: 0))
@@ -107,6 +114,8 @@ struct Settlements<Rows: RelationRows> {
         case .reopen: try reopen(cascade)
         case .cancel: try cancelNodes(cascade)
         case .retry: try retryNodes(cascade)
+        case .notify: try notify(cascade)
+        case .cancelPart: try cancelMembers(cascade)
         }
     }
 
@@ -152,12 +161,6 @@ struct Settlements<Rows: RelationRows> {
     mutating func cancel(
         _ dependency: DependencyRow, after parent: StoredCommand, name: String?, isUnneeded: Bool
     ) throws(StoreError) {
-        guard var child = try rows.command(turn: dependency.child), child.command.status == .blocked,
-            var node = try rows.node(dependency.child)
-        else { return }
-        node.cause = dependency.parent
-        if isUnneeded { node.flags.insert(.notNeeded) }
-        try rows.save(node)
         let name = "“\(name ?? parent.id.description)”"
         let reason: String
         if isUnneeded {
@@ -168,6 +171,18 @@ struct Settlements<Rows: RelationRows> {
             let word = parent.command.status == .cancelled ? "was cancelled" : "was given up"
             reason = "it waited for \(name), which \(word)" + (parent.command.reason.map { ": \($0)" } ?? "")
         }
+        try cancelDependant(dependency.child, cause: dependency.parent, isUnneeded: isUnneeded, reason: reason)
+    }
+
+    mutating func cancelDependant(
+        _ turn: Int64, cause: Int64?, isUnneeded: Bool, reason: String
+    ) throws(StoreError) {
+        guard var child = try rows.command(turn: turn), child.command.status == .blocked,
+            var node = try rows.node(turn)
+        else { return }
+        node.cause = cause
+        if isUnneeded { node.flags.insert(.notNeeded) }
+        try rows.save(node)
         let transition = child.cancelBlocked(reason: reason, now: now, &rows.changes)
         try rows.save(child)
         effects.events.append(child.event(transition, shard: shard))
@@ -189,6 +204,7 @@ struct Settlements<Rows: RelationRows> {
         guard var row = try rows.command(turn: node.turn), row.command.status == .blocked,
             !row.relations.contains(.flow)
         else { return }
+        if row.relations.contains(.batch) { return try endBatch(&row) }
         if let flow = node.flow, node.flags.isDisjoint(with: [.finalizer, .callback]), try isStopping(flow) {
             let transition = row.cancelBlocked(reason: StoredCommand.flowCancelled, now: now, &rows.changes)
             try rows.save(row)

@@ -53,11 +53,12 @@ extension MemoryShard: RelationRows {
     // MARK: Inserts
 
     mutating func insert(
-        related draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
+        related draft: CommandDraft, digest: [UInt8]?, id: CommandID, remote: [RemoteDependency], now: Timestamp
     ) -> Result<Submission, StoreError> {
         let turn = turn + 1
         var dependencies: [DependencyRow] = []
-        for dependency in draft.dependencies {
+        let others = Set(remote.map(\.parent))
+        for dependency in draft.dependencies where !others.contains(dependency.parent) {
             guard let parent = rows[dependency.parent] else { return .failure(.noParent(dependency.parent)) }
             let outcome = ParentOutcome(parent.command.status, nodes[parent.command.turn]?.flags ?? [])
             let state = DependencyRow.State.initialState(dependency.condition, outcome)
@@ -65,9 +66,9 @@ extension MemoryShard: RelationRows {
             dependencies.append(
                 DependencyRow(parent: parent.command.turn, child: turn, condition: dependency.condition, state: state))
         }
-        let open = dependencies.count { $0.state == .open }
+        let open = dependencies.count { $0.state == .open } + remote.openCount
         var row = StoredCommand(draft, digest: digest, id: id, turn: turn, now: now)
-        if !dependencies.isEmpty {
+        if !draft.dependencies.isEmpty {
             row.relations.insert(.node)
             nodes[turn] = NodeRow(turn: turn, pending: open)
         }
@@ -79,7 +80,11 @@ extension MemoryShard: RelationRows {
                 return .failure(error)
             }
         }
-        insert(row, payload: draft.payload)
+        do throws(StoreError) {
+            try remote.insert(for: row, &self)
+        } catch {
+            return .failure(error)
+        }
         for dependency in dependencies {
             save(dependency)
             if var parent = command(turn: dependency.parent) {
@@ -95,6 +100,7 @@ extension MemoryShard: RelationRows {
                 store(row)
             }
         }
+        insert(row, payload: draft.payload)
         var submission = Submission(id: id, isExisting: false, turn: turn)
         submission.isBlocked = row.command.status == .blocked
         return .success(submission)
@@ -121,14 +127,16 @@ extension MemoryShard: RelationRows {
             for dependency in member.dependencies { save(dependency) }
         }
         flows[layout.flow.turn] = layout.flow
-        for member in layout.members { insert(member.row, payload: member.payload) }
+        transaction { shard in
+            for member in layout.members { shard.insert(member.row, payload: member.payload) }
+        }
     }
 
     /// The commands that are deleted with this one; nil where it goes with its flow, or with the last command that depends on
     /// it.
     func prunable(_ row: StoredCommand, isOld: (StoredCommand) -> Bool) -> [StoredCommand]? {
         let turn = row.command.turn
-        let isFlow = row.relations.contains(.flow)
+        let isFlow = row.relations.isComposite
         if !isFlow, nodes[turn]?.flow != nil { return nil }
         let own = [row] + (isFlow ? nodes(of: turn, after: 0, limit: .max).compactMap { command(turn: $0) } : [])
         var gone = Set(own.map(\.command.turn))
@@ -140,7 +148,7 @@ extension MemoryShard: RelationRows {
         while next < all.count {
             for parent in parents[all[next].command.turn, default: []].sorted() where !gone.contains(parent) {
                 guard let row = command(turn: parent), isOld(row), nodes[parent]?.flow == nil,
-                    !row.relations.contains(.flow),
+                    !row.relations.isComposite,
                     dependants[parent, default: [:]].keys.allSatisfy({ gone.contains($0) })
                 else { continue }
                 gone.insert(parent)
@@ -154,6 +162,8 @@ extension MemoryShard: RelationRows {
     mutating func removeRelations(of turn: Int64) {
         nodes[turn] = nil
         flows[turn] = nil
+        messages.dependencies[turn] = nil
+        messages.dependants.removeAll { $0.parent == turn }
         for parent in parents.removeValue(forKey: turn) ?? [] { dependants[parent]?[turn] = nil }
         for child in dependants.removeValue(forKey: turn)?.keys.map({ $0 }) ?? [] { parents[child]?.remove(turn) }
     }

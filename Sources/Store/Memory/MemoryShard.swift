@@ -27,6 +27,7 @@ struct MemoryShard {
     private(set) var turn: Int64 = 0
     /// Of the running transaction.
     var changes = TransactionChanges()
+    private var isInTransaction = false
     /// Effects on other commands than those that the calls have named, since ``takeEffects()``.
     private var effects = Effects()
     var nodes: [Int64: NodeRow] = [:]
@@ -37,6 +38,7 @@ struct MemoryShard {
     var lanes: [String: LaneRow] = [:]
     var schedules: [String: StoredSchedule] = [:]
     var waiters: [String: Set<Int64>] = [:]
+    var messages = MemoryMessages()
 
     init(number: Int) { self.number = number }
 
@@ -44,14 +46,17 @@ struct MemoryShard {
 
     /// Inserts a draft, unless a command holds its unique key.
     mutating func insert(
-        _ draft: CommandDraft, digest: [UInt8]?, id: CommandID, now: Timestamp
+        _ draft: CommandDraft, digest: [UInt8]?, id: CommandID, remote: [RemoteDependency] = [], now: Timestamp
     ) -> Result<Submission, StoreError> {
         if let unique = draft.unique, let holder = holder(of: unique, at: now) {
             guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
             return .success(Submission(id: holder.id, isExisting: true))
         }
+        if let batch = draft.batch, part(of: batch)?.state != .open {
+            return .failure(.cannotJoin(batch, part(of: batch)))
+        }
         if !draft.dependencies.isEmpty || draft.orderingKey != nil {
-            return insert(related: draft, digest: digest, id: id, now: now)
+            return insert(related: draft, digest: digest, id: id, remote: remote, now: now)
         }
         turn += 1
         insert(StoredCommand(draft, digest: digest, id: id, turn: turn, now: now), payload: draft.payload)
@@ -92,24 +97,48 @@ struct MemoryShard {
     private mutating func transact<Value>(
         _ row: inout StoredCommand, _ body: (inout StoredCommand, inout TransactionChanges) -> Value
     ) -> Value {
-        changes.begin(after: seq)
-        var changes = changes
-        let value = body(&row, &changes)
-        self.changes = changes
-        store(row)
-        if let first = self.changes.related.first {
-            settle(now: first.at, limit: Settlements<MemoryShard>.limit) { settlements throws(StoreError) in
-                try settlements.run()
-            }
+        transaction { shard in
+            var changes = shard.changes
+            let value = body(&row, &changes)
+            shard.changes = changes
+            shard.store(row)
+            return value
         }
-        flush()
-        return value
+    }
+
+    /// Runs `body` in one transaction: the effects on other commands are written at its end. A transaction within another
+    /// is a part of it.
+    mutating func transaction<Value, Failure: Error>(
+        _ body: (inout MemoryShard) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        if isInTransaction { return try body(&self) }
+        isInTransaction = true
+        changes.begin(after: seq)
+        defer {
+            isInTransaction = false
+            if let now = changes.relatedAt {
+                settle(now: now, limit: Settlements<MemoryShard>.limit) { settlements throws(StoreError) in
+                    try settlements.run()
+                }
+            }
+            flush()
+        }
+        return try body(&self)
     }
 
     /// Goes on with effects that earlier transactions have left.
     mutating func settlePostponed(now: Timestamp, limit: Int) {
         changes.begin(after: seq)
         settle(now: now, limit: limit) { settlements throws(StoreError) in try settlements.runPostponed() }
+        flush()
+    }
+
+    /// Takes in messages of other shards.
+    mutating func receive(_ messages: [ShardMessage], now: Timestamp) {
+        changes.begin(after: seq)
+        settle(now: now, limit: Settlements<MemoryShard>.limit) { settlements throws(StoreError) in
+            try settlements.receive(messages)
+        }
         flush()
     }
 

@@ -33,15 +33,17 @@ extension MemoryStore {
     ) throws(StoreError) -> CommitOutcome {
         try withShard(shard) { shard in
             let (writes, now) = (writes(), now())
-            let outcomes = writes.map { write in
-                switch write {
-                case .claim(let id, let turn, let sent):
-                    shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)
-                case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
-                case .offset(let id, let claim, let offset, let total):
-                    shard.progress(id, claim: claim, offset: offset, total: total, now: now)
-                case .saveCheckpoint(let id, let claim, let state): shard.saveCheckpoint(id, claim: claim, state)
-                case .end(let id, let claim, let result): shard.end(id, claim: claim, result, now: now)
+            let outcomes = shard.transaction { shard in
+                writes.map { write in
+                    switch write {
+                    case .claim(let id, let turn, let sent):
+                        shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)
+                    case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
+                    case .offset(let id, let claim, let offset, let total):
+                        shard.progress(id, claim: claim, offset: offset, total: total, now: now)
+                    case .saveCheckpoint(let id, let claim, let state): shard.saveCheckpoint(id, claim: claim, state)
+                    case .end(let id, let claim, let result): shard.end(id, claim: claim, result, now: now)
+                    }
                 }
             }
             return CommitOutcome(outcomes, shard.takeEffects())

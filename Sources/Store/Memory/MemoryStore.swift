@@ -45,15 +45,20 @@ package final class MemoryStore: CommandStore {
         let digests = drafts.map(\.digest)
         return withState { state in
             zip(drafts, digests).map { draft, digest in
-                if let problem = draft.problem ?? draft.dependencyProblem(shardCount: shardCount) {
-                    return .failure(problem)
-                }
+                if let problem = draft.problem ?? draft.dependencyProblem { return .failure(problem) }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
                 let id = CommandID(now: now, shardByte: draft.shardByte, using: &random)
-                return state.shards[id.shard(of: shardCount)].insert(
-                    draft, digest: digest, id: id, now: now)
+                do throws(StoreError) {
+                    let remote = try draft.remoteDependencies(shardCount: shardCount) { id throws(StoreError) in
+                        try RemoteParent(id, &state.shards[id.shard(of: shardCount)])
+                    }
+                    return state.shards[id.shard(of: shardCount)].insert(
+                        draft, digest: digest, id: id, remote: remote, now: now)
+                } catch {
+                    return .failure(error)
+                }
             }
         }
     }

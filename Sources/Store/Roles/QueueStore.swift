@@ -37,6 +37,14 @@ package protocol QueueStore: ShardedStore {
     /// Claimed commands that have a cancellation request.
     func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand]
 
+    /// Messages of a shard to others, in the order of their numbers.
+    /// - Parameter after: the last that was read; 0 starts at the first.
+    func outbox(shard: Int, after number: Int64, limit: Int) throws(StoreError) -> [ShardMessage]
+    /// Writes what messages to commands of a shard effect. A message may be received again.
+    func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects
+    /// Removes messages of a shard's outbox that were received.
+    func remove(_ messages: [ShardMessage], shard: Int) throws(StoreError)
+
     /// The number of commands of one type and destination that an execution has left waiting: `new` or
     /// `error`, claimed before, and not due.
     func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int

@@ -31,6 +31,8 @@ package protocol ReadingStore: ShardedStore {
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
     /// Nil where there is no such command, or where it is not a flow.
     func flow(_ id: CommandID) throws(StoreError) -> FlowState?
+    /// Nil where there is no such command, or where it is not a batch. Members of an unusable shard are not counted.
+    func batch(_ id: CommandID) throws(StoreError) -> BatchState?
     /// The nodes of a flow, then its callbacks, in the order of their positions.
     /// - Parameters:
     ///   - after: the position of the last that was read; 0 starts at the first.

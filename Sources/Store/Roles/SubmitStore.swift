@@ -22,6 +22,12 @@ package protocol SubmitStore: ShardedStore {
     /// - Throws: `invalid`, `conflict`, and the errors of any write.
     func submit(_ flow: FlowPlan, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> FlowSubmission
 
+    /// Makes a batch durable, which takes members until ``seal(_:now:)``.
+    /// - Throws: `invalid`, and the errors of any write. Every shard must be writable.
+    func open(_ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> CommandID
+    /// Lets no more members into a batch. It ends when the last member has. Call it again where it throws.
+    func seal(_ batch: CommandID, now: Timestamp) throws(StoreError)
+
     /// The known types: those that a worker can run, or once could. See ``record(types:)``.
     func types() throws(StoreError) -> Set<String>
     /// Adds known types. The coordinator calls it when a worker registers.

@@ -147,12 +147,13 @@ extension Connection {
         if candidate.relations.contains(.lane), candidate.status == .inDoubt, try cancelInDoubt(candidate) {
             return .held
         }
-        if candidate.relations.contains(.flow) { return try prune(flow: candidate, limit: limit, &pruned) }
+        if candidate.relations.isComposite { return try prune(flow: candidate, limit: limit, &pruned) }
         if candidate.relations.contains(.parent), try !dependants(of: candidate.turn, after: 0, limit: 1).isEmpty {
             return .passed
         }
         if try hasten(leftoverOf: candidate.turn) { return .held }
-        if candidate.relations.isEmpty { try delete(candidate, &pruned) } else { try deleteRelated(candidate, &pruned) }
+        let isAlone = candidate.relations.subtracting(.batchMember).isEmpty
+        if isAlone { try delete(candidate, &pruned) } else { try deleteRelated(candidate, &pruned) }
         return .deleted
     }
 
@@ -210,7 +211,10 @@ extension Connection {
     }
 
     private func deleteRelations(of turn: Int64) throws(StoreError) {
-        for query in [Query.deleteNode, .deleteDependencies, .deleteDependants, .deleteFlow] {
+        for query in [
+            Query.deleteNode, .deleteDependencies, .deleteDependants, .deleteFlow, .deleteRemoteDependencies,
+            .deleteRemoteDependants,
+        ] {
             let delete = try statement(query)
             delete.bind(turn, at: 1)
             try delete.run()

@@ -15,12 +15,22 @@ extension SQLiteStore {
         waiting.reserveCapacity(drafts.count)
         // Computed before a transaction begins, because other writers wait for its end.
         var digests = [[UInt8]?](repeating: nil, count: drafts.count)
+        var remote: [Int: [RemoteDependency]] = [:]
         for (index, draft) in drafts.enumerated() {
-            if let problem = draft.problem ?? draft.dependencyProblem(shardCount: shardCount) {
+            if let problem = draft.problem ?? draft.dependencyProblem {
                 results[index] = .failure(problem)
-            } else {
+                continue
+            }
+            do throws(StoreError) {
+                if !draft.dependencies.isEmpty {
+                    remote[index] = try draft.remoteDependencies(shardCount: shardCount) { id throws(StoreError) in
+                        try remoteParent(id)
+                    }
+                }
                 digests[index] = draft.digest
                 waiting.append(index)
+            } catch {
+                results[index] = .failure(error)
             }
         }
         // Each further round moves drafts without a unique key from a shard that turned out unusable, whose WAL is full, or
@@ -39,7 +49,7 @@ extension SQLiteStore {
             for index in waiting {
                 let id = newID(for: drafts[index], now: now, candidates: candidates, &random)
                 batches[id.shard(of: shardCount)].append(
-                    PendingInsert(index: index, id: id, digest: digests[index]))
+                    PendingInsert(index: index, id: id, digest: digests[index], remote: remote[index] ?? []))
             }
             waiting = []
             // A single draft moves to another shard at once. A batch waits briefly, unless its shard is known to be locked.
@@ -85,6 +95,16 @@ extension SQLiteStore {
         var id: CommandID
         /// Nil without a unique key.
         var digest: [UInt8]?
+        /// Its dependencies on commands of other shards.
+        var remote: [RemoteDependency] = []
+    }
+
+    private func remoteParent(_ id: CommandID) throws(StoreError) -> RemoteParent? {
+        try shard(of: id).use { connection throws(StoreError) in
+            guard connection.version >= 3 else { return nil }
+            var rows = connection
+            return try RemoteParent(id, &rows)
+        }
     }
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
@@ -190,13 +210,14 @@ extension Connection {
     func insert(
         _ drafts: [CommandDraft], _ batch: [SQLiteStore.PendingInsert], allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> [Result<Submission, StoreError>] {
-        let newest = try statement(.newestTurn)
-        var turn = try newest.step() ? newest.int64(0) : 0
-        newest.reset()
+        var turn = try newTurn() - 1
         var results: [Result<Submission, StoreError>] = []
         results.reserveCapacity(batch.count)
         var rows: [(StoredCommand, payload: [UInt8])] = []
         rows.reserveCapacity(Query.insertSizes[0])
+        var members: [(StoredCommand, payload: [UInt8])] = []
+        // Whether the batches take members.
+        var problems: [CommandID: StoreError?] = [:]
         for pending in batch {
             let draft = drafts[pending.index]
             let isAllowed = allowUnknownTypes ? true : try isKnown(draft.type)
@@ -211,8 +232,16 @@ extension Connection {
             if draft.uniqueKey != nil {
                 // A draft before it in the batch may hold its key.
                 try insert(&rows)
+                try insert(&members, areRelated: true)
                 if let found = try existing(draft, pending.digest, at: now) {
                     results.append(found)
+                    continue
+                }
+            }
+            if let batch = draft.batch {
+                if problems[batch] == nil { problems[batch] = .some(try problem(ofMembersOf: batch)) }
+                if let problem = problems[batch] ?? nil {
+                    results.append(.failure(problem))
                     continue
                 }
             }
@@ -225,12 +254,28 @@ extension Connection {
             turn += 1
             var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
             row.recordCreation(&changes)
-            rows.append((row, draft.payload))
             results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
+            if draft.batch == nil { rows.append((row, draft.payload)) } else { members.append((row, draft.payload)) }
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
+            if members.count == Query.insertSizes[0] { try insert(&members, areRelated: true) }
         }
         try insert(&rows)
+        try insert(&members, areRelated: true)
         return results
+    }
+
+    /// Why a batch takes no members; nil where it does.
+    private func problem(ofMembersOf batch: CommandID) throws(StoreError) -> StoreError? {
+        if let problem = try prepareForRelations() { return problem }
+        let part = try part(of: batch)
+        return part?.state == .open ? nil : .cannotJoin(batch, part)
+    }
+
+    /// The next turn of the shard.
+    func newTurn() throws(StoreError) -> Int64 {
+        let newest = try statement(.newestTurn)
+        defer { newest.reset() }
+        return (try newest.step() ? newest.int64(0) : 0) + 1
     }
 
     /// Why a shard of an earlier version cannot keep a draft.

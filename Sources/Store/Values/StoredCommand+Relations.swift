@@ -3,6 +3,7 @@ internal import Commands
 /// The steps of commands that wait for others, and of flows.
 extension StoredCommand {
     static let flowCancelled = "its flow was cancelled"
+    static let batchCancelled = "its batch was cancelled"
 
     /// Its last dependency is satisfied.
     mutating func unblock(now: Timestamp, _ changes: inout TransactionChanges) -> Transition {

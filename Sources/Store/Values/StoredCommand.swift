@@ -24,6 +24,8 @@ struct StoredCommand: Equatable {
     /// Whether the ready queue has the command.
     var isReady: Bool { (command.status == .new || command.status == .error) && command.notBefore == .zero }
 
+    var batch: CommandID? { command.batch }
+
     /// The ordering key.
     var key: String? { relations.contains(.lane) ? command.orderingKey : nil }
 
@@ -47,6 +49,10 @@ struct StoredCommand: Equatable {
         command.turn = turn
         command.total = draft.total
         if draft.orderingKey != nil { relations = .lane }
+        if let batch = draft.batch {
+            command.batch = batch
+            relations.insert(.batchMember)
+        }
         openDeadline = draft.deadline
         self.digest = digest
     }
@@ -61,6 +67,7 @@ struct StoredCommand: Equatable {
         let transition = changes.record(
             id, command.status, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
         newestSeq = transition.seq
+        if let batch { changes.count(.init(added: 1), of: batch, at: command.createdAt) }
         // The limit of the key may have been raised.
         if key != nil, command.status == .blocked {
             changes.recordRelated(self, .keyAwaited, at: command.createdAt)
@@ -92,7 +99,12 @@ struct StoredCommand: Equatable {
         }
         if status == .success { command.offset = command.total }
         if command.uniqueFor.isGivenUp(in: status) { keyIsFree = true }
-        if !relations.isEmpty, wasEnd != status.isEnd {
+        if let batch, wasEnd != status.isEnd {
+            let end = wasEnd ? -1 : 1
+            let isFailure = wasEnd || status != .success
+            changes.count(.init(ended: end, failed: isFailure ? end : 0), of: batch, at: now)
+        }
+        if !relations.subtracting(.batchMember).isEmpty, wasEnd != status.isEnd {
             changes.recordRelated(self, wasEnd ? .reopened : .ended, at: now)
             if key != nil, wasEnd, status == .blocked { changes.recordRelated(self, .keyAwaited, at: now) }
         }
@@ -198,8 +210,8 @@ struct StoredCommand: Equatable {
 
     mutating func cancel(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Cancellation {
         switch command.status {
-        case .blocked where relations.contains(.flow):
-            // Its nodes end first.
+        case .blocked where relations.isComposite:
+            // Its nodes or members end first.
             if !command.cancelRequested {
                 command.cancelRequested = true
                 command.reason = reason
@@ -226,6 +238,8 @@ struct StoredCommand: Equatable {
     /// - Parameter isBlocked: it has to wait for others first.
     /// - Returns: nil where the status does not allow it.
     mutating func retry(isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges) -> Transition? {
+        // Its members are retried, and its end stands.
+        if relations.contains(.batch) { return nil }
         switch command.status {
         case .cancelled where relations.contains(.flow), .tooManyTimes where relations.contains(.flow):
             let transition = renew(reason: "retried by a person", isBlocked: true, now: now, &changes)

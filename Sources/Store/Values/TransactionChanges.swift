@@ -21,11 +21,19 @@ struct TransactionChanges {
         var kind: Kind
         /// After the change.
         var status: CommandStatus
-        /// Others depend on it.
-        var isParent: Bool
-        /// It has an ordering key.
-        var hasKey: Bool
+        var relations: CommandRelations
         var at: Timestamp
+
+        /// Others of its shard depend on it.
+        var isParent: Bool { relations.contains(.parent) }
+        var hasKey: Bool { relations.contains(.lane) }
+    }
+
+    /// Changes of the members of a batch in this shard.
+    struct Members {
+        var added = 0
+        var ended = 0
+        var failed = 0
     }
 
     /// `seq` of the newest transition of the shard.
@@ -33,6 +41,10 @@ struct TransactionChanges {
     private(set) var entries: [Entry] = []
     /// Changes whose effects on other commands are still to be written.
     private(set) var related: [Related] = []
+    /// By batch.
+    private(set) var members: [CommandID: Members] = [:]
+    /// The time of the first related change.
+    private(set) var relatedAt: Timestamp?
     /// Changes of the counts, indexed by ``cell(_:_:)``: 11 raw values of statuses × 5 of QoS.
     private(set) var countChanges = [Int](repeating: 0, count: 11 * 5)
 
@@ -44,6 +56,8 @@ struct TransactionChanges {
         newestSeq = seq
         entries.removeAll(keepingCapacity: true)
         related.removeAll()
+        members.removeAll()
+        relatedAt = nil
         for index in countChanges.indices { countChanges[index] = 0 }
     }
 
@@ -65,8 +79,22 @@ struct TransactionChanges {
     mutating func recordRelated(_ row: StoredCommand, _ kind: Related.Kind, at: Timestamp) {
         related.append(
             Related(
-                turn: row.command.turn, kind: kind, status: row.command.status,
-                isParent: row.relations.contains(.parent), hasKey: row.key != nil, at: at))
+                turn: row.command.turn, kind: kind, status: row.command.status, relations: row.relations, at: at))
+        relatedAt = relatedAt ?? at
+    }
+
+    mutating func count(_ change: Members, of batch: CommandID, at: Timestamp) {
+        var members = self.members[batch] ?? Members()
+        members.added += change.added
+        members.ended += change.ended
+        members.failed += change.failed
+        self.members[batch] = members
+        relatedAt = relatedAt ?? at
+    }
+
+    mutating func takeMembers() -> [CommandID: Members] {
+        defer { members.removeAll() }
+        return members
     }
 
     mutating func takeRelated() -> [Related] {

@@ -4,6 +4,22 @@ import TestSupport
 import Testing
 
 @Suite struct OrderingKeyConformance {
+    @Test(arguments: StoreKind.current)
+    func `a flow that raises the limit of its key starts at once`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        let first = try rig.subject.submit(.noop.with { $0.orderingKey = "k" })
+        let second = try rig.subject.submit(.noop.with { $0.orderingKey = "k" })
+        try rig.submit("a", "b < a") {
+            $0.orderingKey = "k"
+            $0.keyLimit = 3
+        }
+        #expect(try [first, second].map { try rig.subject.status($0) } == [.new, .new])
+        #expect(try rig.status("a") == .new && rig.status("b") == .blocked)
+        try rig.succeed("a", "b")
+        #expect(try rig.flowStatus() == .success)
+        try rig.check()
+    }
+
     /// Commands with one key, each of which a test ends.
     private struct Rig {
         let subject: StoreUnderTest

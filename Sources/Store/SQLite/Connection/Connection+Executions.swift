@@ -104,10 +104,12 @@ extension Connection {
         finish.bind(cached.claim, at: 4)
         finish.bind(cached.qos, at: 5)
         finish.bind(cached.newestSeq, at: 6)
+        finish.bind((cached.batch == nil ? [] : CommandRelations.batchMember).rawValue, at: 7)
         try finish.run()
         guard changedRows == 1 else { return nil }
         changes.addToCount(-1, .sent, cached.qos)
         changes.addToCount(1, .success, cached.qos)
+        if let batch = cached.batch { changes.count(.init(ended: 1), of: batch, at: now) }
         let transition = changes.record(
             id, .success, at: now, seat: cached.seat, claim: cached.claim, reason: nil, previous: cached.newestSeq)
         if let body { try saveResult(body, of: cached.turn) }
@@ -139,14 +141,14 @@ extension Connection {
         let command = row.command
         // `finishCached` leaves the unique key alone, so that it touches no index for it.
         let givesKeyUp = command.uniqueKey != nil && command.uniqueFor.isGivenUp(in: .success)
-        guard command.status == .sent, row.relations.isEmpty, command.reason == nil, row.openDeadline == nil,
+        guard command.status == .sent,
+            row.relations.isEmpty || row.relations == .batchMember, command.reason == nil, row.openDeadline == nil,
             !command.suspect, !givesKeyUp,
             let seat = command.seat
         else { return }
         if cachedClaims.count >= Self.maxCachedClaims { cachedClaims.removeAll(keepingCapacity: true) }
         cachedClaims[row.id] = CachedClaim(
             turn: command.turn, claim: command.claim, qos: command.qos, retries: command.retries,
-            newestSeq: row.newestSeq,
-            seat: seat)
+            newestSeq: row.newestSeq, seat: seat, batch: command.batch)
     }
 }

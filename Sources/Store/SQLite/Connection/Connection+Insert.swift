@@ -48,7 +48,8 @@ extension Connection {
                 commands.bind(command.status, at: parameter)
                 commands.bind(row.relations.rawValue, at: parameter + 1)
                 commands.bind(command.orderingKey, at: parameter + 2)
-                parameter += 3
+                commands.bind(command.batch, at: parameter + 3)
+                parameter += 4
             }
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)

@@ -68,6 +68,8 @@ final class Connection: @unchecked Sendable {
         var retries: Int
         var newestSeq: Int64
         var seat: Int
+        /// Of a member of a batch, which is related to no other command.
+        var batch: CommandID?
     }
 
     /// More than the largest window of a worker (2048).
@@ -240,8 +242,8 @@ final class Connection: @unchecked Sendable {
     /// Writes the effects on other commands.
     private func settle() throws(StoreError) {
         effects = Effects()
-        guard let first = changes.related.first else { return }
-        var settlements = Settlements(self, shard: shard, now: first.at)
+        guard let now = changes.relatedAt else { return }
+        var settlements = Settlements(self, shard: shard, now: now)
         try settlements.run()
         effects = settlements.effects
     }

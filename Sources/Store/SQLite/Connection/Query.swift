@@ -20,11 +20,16 @@ enum Query: Int, CaseIterable {
     case node, nodesAfter, saveNode, insertNode, nodesOf, lastNodesOf, dependantsOf, dependenciesOf, dependenciesAfter,
         saveDependency,
         insertDependency, markParent
+    case saveRelations, remoteDependencies, remoteDependency, saveRemoteDependency, remoteDependants,
+        addRemoteDependant,
+        remoteDependantNumber, removeRemoteDependant
+    case post, outbox, hasOutbox, removeMessage
+    case partOfBatch, partByNumber, partsAfter, insertPart, savePart, removePart, membersOf
     case flow, saveFlow, insertFlow, nextCascade, cascadeOf, saveCascade, removeCascade
     case lane, saveLane, removeLane, lanesAfter, addWaiter, removeWaiter, firstWaiter, isWaiter, waitersBefore
     case schedule, allSchedules, schedulesAfter, dueSchedules, hasDueSchedule, heldSchedules, hasHeldSchedule,
         hasSchedule, saveSchedule, holdSchedule, removeSchedule
-    case deleteNode, deleteDependencies, deleteDependants, deleteFlow
+    case deleteNode, deleteDependencies, deleteDependants, deleteFlow, deleteRemoteDependencies, deleteRemoteDependants
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
     /// The columns of a command in the order in which ``StoredCommand/init(_:_:)`` reads them.
@@ -32,9 +37,9 @@ enum Query: Int, CaseIterable {
         c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
         c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
         c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
-        c.updated_at, c.dead_at, c.unique_for, c.relations
+        c.updated_at, c.dead_at, c.unique_for, c.relations, c.batch_id
         """
-    static let columnCount: Int32 = 31
+    static let columnCount: Int32 = 32
 
     private static let claimedColumns = """
         c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
@@ -109,7 +114,7 @@ enum Query: Int, CaseIterable {
             """
             UPDATE command SET status = 4, last = ?2, updated_at = ?3, offset = total
             WHERE turn = ?1 AND status = 2 AND claim = ?4 AND qos = ?5 AND last = ?6 AND suspect = 0
-            AND cancel_requested = 0 AND ifnull(relations, 0) = 0
+            AND cancel_requested = 0 AND ifnull(relations, 0) = ?7
             """
         case .progress: "UPDATE command SET offset = ?2, total = ?3, updated_at = ?4 WHERE turn = ?1"
         case .save:
@@ -270,8 +275,56 @@ enum Query: Int, CaseIterable {
         case .insertDependency:
             "INSERT OR IGNORE INTO dependency(parent, child, condition, state) VALUES (?1, ?2, ?3, ?4)"
         case .markParent: "UPDATE command SET relations = relations | 2 WHERE turn = ?1"
+        case .saveRelations: "UPDATE command SET relations = ?2 WHERE turn = ?1"
+        case .remoteDependencies:
+            """
+            SELECT child, parent, condition, state, status, result FROM remote_dependency WHERE child = ?1 ORDER BY parent
+            """
+        case .remoteDependency:
+            """
+            SELECT child, parent, condition, state, status, result FROM remote_dependency WHERE child = ?1 AND parent = ?2
+            """
+        case .saveRemoteDependency:
+            """
+            INSERT OR REPLACE INTO remote_dependency(child, parent, condition, state, status, result)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+            """
+        case .remoteDependants:
+            """
+            SELECT number, child, wants_result FROM remote_dependant INDEXED BY remote_dependant_parent
+            WHERE parent = ?1 AND number > ?2 ORDER BY number LIMIT ?3
+            """
+        case .addRemoteDependant:
+            "INSERT OR IGNORE INTO remote_dependant(parent, child, wants_result) VALUES (?1, ?2, ?3)"
+        case .remoteDependantNumber: "SELECT number FROM remote_dependant WHERE parent = ?1 AND child = ?2"
+        case .removeRemoteDependant: "DELETE FROM remote_dependant WHERE number = ?1"
+        case .post:
+            """
+            INSERT INTO outbox(receiver, sender, kind, first, second, reason, result) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            """
+        case .outbox:
+            """
+            SELECT number, receiver, sender, kind, first, second, reason, result FROM outbox
+            WHERE number > ?1 ORDER BY number LIMIT ?2
+            """
+        case .hasOutbox: "SELECT 1 FROM outbox LIMIT 1"
+        case .removeMessage: "DELETE FROM outbox WHERE number = ?1"
+        case .partOfBatch: "SELECT number, batch, members, open, failed, state FROM batch_part WHERE batch = ?1"
+        case .partByNumber: "SELECT number, batch, members, open, failed, state FROM batch_part WHERE number = ?1"
+        case .partsAfter:
+            """
+            SELECT number, batch, members, open, failed, state FROM batch_part WHERE number > ?1 ORDER BY number LIMIT ?2
+            """
+        case .insertPart: "INSERT INTO batch_part(batch, members, open, failed, state) VALUES (?1, 0, 0, 0, 0)"
+        case .savePart: "UPDATE batch_part SET members = ?2, open = ?3, failed = ?4, state = ?5 WHERE number = ?1"
+        case .removePart: "DELETE FROM batch_part WHERE number = ?1"
+        case .membersOf:
+            """
+            SELECT turn FROM command INDEXED BY command_batch
+            WHERE batch_id IS NOT NULL AND batch_id = ?1 AND turn > ?2 ORDER BY turn LIMIT ?3
+            """
         case .flow: "SELECT turn, nodes, failed, first_failed, stops_on_failure FROM flow WHERE turn = ?1"
-        case .saveFlow: "UPDATE flow SET failed = ?2, first_failed = ?3 WHERE turn = ?1"
+        case .saveFlow: "UPDATE flow SET nodes = ?2, failed = ?3, first_failed = ?4 WHERE turn = ?1"
         case .insertFlow: "INSERT INTO flow(turn, nodes, failed, stops_on_failure) VALUES (?1, ?2, 0, ?3)"
         case .nextCascade: "SELECT turn, step, after FROM cascade LIMIT 1"
         case .cascadeOf: "SELECT turn, step, after FROM cascade WHERE turn = ?1 AND step = ?2"
@@ -309,6 +362,8 @@ enum Query: Int, CaseIterable {
         case .deleteDependencies: "DELETE FROM dependency WHERE child = ?1"
         case .deleteDependants: "DELETE FROM dependency WHERE parent = ?1"
         case .deleteFlow: "DELETE FROM flow WHERE turn = ?1"
+        case .deleteRemoteDependencies: "DELETE FROM remote_dependency WHERE child = ?1"
+        case .deleteRemoteDependants: "DELETE FROM remote_dependant WHERE parent = ?1"
 
         case .deleteCommand: "DELETE FROM command WHERE turn = ?1 AND last = ?2"
         case .deletePayload: "DELETE FROM payload WHERE turn = ?1 RETURNING body"
@@ -329,7 +384,7 @@ enum Query: Int, CaseIterable {
     /// all the others, which took 3 ms for 512.
     enum Insert {
         case commands, payloads, transitions
-        /// Commands that wait for others, are a part of a flow, or have an ordering key.
+        /// Commands that wait for others, are a part of a flow or batch, or have an ordering key.
         case relatedCommands
 
         /// - Parameter version: of the shard. The columns that an earlier one lacks are the last parameters of a row.
@@ -349,8 +404,8 @@ enum Query: Int, CaseIterable {
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
                     open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status,
-                    relations, ordering_key)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                    relations, ordering_key, batch_id)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 return values(

@@ -18,7 +18,9 @@ enum Schema {
     /// The first version with dependencies. A shard with one needs a program that knows this version.
     static let firstWithRelations = 3
     /// Columns of `command` that a shard of an earlier version lacks. They read as NULL there.
-    static let addedColumns: [(version: Int, name: String)] = [(3, "unique_for"), (3, "relations")]
+    static let addedColumns: [(version: Int, name: String)] = [
+        (3, "unique_for"), (3, "relations"), (3, "batch_id"),
+    ]
     /// Those that every insert writes. The others have a default.
     static let insertedColumns: [(version: Int, name: String)] = [(3, "unique_for")]
     /// Temporary tables of a connection to a shard of an earlier version, in the place of tables that it lacks. Their
@@ -132,6 +134,10 @@ enum Schema {
         -- How the command is related to others (`CommandRelations`); 0 for most.
         ALTER TABLE command ADD COLUMN relations INTEGER NOT NULL DEFAULT 0;
 
+        -- The batch of which it is a member.
+        ALTER TABLE command ADD COLUMN batch_id BLOB;
+        CREATE INDEX command_batch ON command(batch_id) WHERE batch_id IS NOT NULL;
+
         -- A command that waits for others, or is a part of a flow. `flow` and `cause` are turns. A flow has a row too, with
         -- the number of its nodes that have not ended in `pending`.
         CREATE TABLE node(
@@ -145,6 +151,7 @@ enum Schema {
             PRIMARY KEY(parent, child)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX dependency_child ON dependency(child);
+        -- Of flows and batches.
         CREATE TABLE flow(
             turn INTEGER PRIMARY KEY, nodes INTEGER NOT NULL, failed INTEGER NOT NULL, first_failed INTEGER,
             stops_on_failure INTEGER NOT NULL
@@ -162,6 +169,27 @@ enum Schema {
             last INTEGER, last_id BLOB, fired INTEGER NOT NULL, skipped INTEGER NOT NULL, paused INTEGER NOT NULL, reason TEXT
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX schedule_next ON schedule(next) WHERE next IS NOT NULL;
+        -- Commands that wait for one of another shard, commands for which one of another shard waits, and what is to be told
+        -- to other shards (`ShardMessage`). `child` of the first and `parent` of the second are turns.
+        CREATE TABLE remote_dependency(
+            child INTEGER NOT NULL, parent BLOB NOT NULL, condition INTEGER NOT NULL, state INTEGER NOT NULL, status INTEGER,
+            result BLOB, PRIMARY KEY(child, parent)
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE remote_dependant(
+            number INTEGER PRIMARY KEY, parent INTEGER NOT NULL, child BLOB NOT NULL, wants_result INTEGER NOT NULL,
+            UNIQUE(child, parent)
+        ) STRICT;
+        CREATE INDEX remote_dependant_parent ON remote_dependant(parent);
+        -- A number is not given twice: a message that was carried over is removed by its number.
+        CREATE TABLE outbox(
+            number INTEGER PRIMARY KEY AUTOINCREMENT, receiver BLOB NOT NULL, sender BLOB NOT NULL, kind INTEGER NOT NULL,
+            first INTEGER, second INTEGER, reason TEXT, result BLOB
+        ) STRICT;
+        -- The members of batches in this shard.
+        CREATE TABLE batch_part(
+            number INTEGER PRIMARY KEY, batch BLOB NOT NULL UNIQUE, members INTEGER NOT NULL, open INTEGER NOT NULL,
+            failed INTEGER NOT NULL, state INTEGER NOT NULL
+        ) STRICT;
         -- Effects on other commands that are still to be written (`CascadeRow`).
         CREATE TABLE cascade(
             turn INTEGER NOT NULL, step INTEGER NOT NULL, after INTEGER NOT NULL, PRIMARY KEY(turn, step)

@@ -32,6 +32,7 @@ extension StoredCommand {
         deadAt = row.optionalTime(28)
         command.uniqueFor = UniquePeriod(stored: row.optionalInt64(29))
         relations = CommandRelations(rawValue: row.int(30))
+        command.batch = row.isNull(31) ? nil : try row.id(31)
     }
 }
 

@@ -3,13 +3,14 @@ internal import Host
 
 /// Inserts of commands that wait for others, or have an ordering key.
 extension Connection {
-    /// Inserts a command that waits for parents of this shard, or has an ordering key.
+    /// Inserts a command that waits for parents, or has an ordering key.
     func insert(
         related draft: CommandDraft, _ pending: SQLiteStore.PendingInsert, turn: Int64, now: Timestamp
     ) throws(StoreError) -> Result<Submission, StoreError> {
         if let problem = try prepareForRelations() { return .failure(problem) }
         var dependencies: [DependencyRow] = []
-        for dependency in draft.dependencies {
+        let remote = Set(pending.remote.map(\.parent))
+        for dependency in draft.dependencies where !remote.contains(dependency.parent) {
             guard let parent = try find(dependency.parent) else {
                 return .failure(.noParent(dependency.parent))
             }
@@ -22,9 +23,9 @@ extension Connection {
                         parent: parent.command.turn, child: turn, condition: dependency.condition, state: state))
             }
         }
-        let open = dependencies.count { $0.state == .open }
+        let open = dependencies.count { $0.state == .open } + pending.remote.openCount
         var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
-        if !dependencies.isEmpty { row.relations.insert(.node) }
+        if !draft.dependencies.isEmpty { row.relations.insert(.node) }
         if open > 0 { row.command.status = .blocked }
         var rows = self
         if let key = row.key, try !Lanes.enter(key, turn, limit: draft.keyLimit, &rows) {
@@ -33,7 +34,8 @@ extension Connection {
         row.recordCreation(&changes)
         var inserted = [(row, payload: draft.payload)]
         try insert(&inserted, areRelated: true)
-        if !dependencies.isEmpty { try insert(NodeRow(turn: turn, pending: open)) }
+        if !draft.dependencies.isEmpty { try insert(NodeRow(turn: turn, pending: open)) }
+        try pending.remote.insert(for: row, &rows)
         for dependency in dependencies {
             try insert(dependency)
             try markParent(dependency.parent)
@@ -62,9 +64,7 @@ extension Connection {
         if draft.uniqueKey != nil, let found = try existing(draft, digest, at: now) {
             return found.map { FlowSubmission(submission: $0) }
         }
-        let newest = try statement(.newestTurn)
-        let turn = (try newest.step() ? newest.int64(0) : 0) + 1
-        newest.reset()
+        let turn = try newTurn()
         var lanes = self
         let waits =
             try draft.orderingKey.map { key throws(StoreError) in

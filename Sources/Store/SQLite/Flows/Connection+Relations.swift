@@ -134,8 +134,9 @@ extension Connection: RelationRows {
     func save(_ flow: FlowRow) throws(StoreError) {
         let statement = try statement(.saveFlow)
         statement.bind(flow.turn, at: 1)
-        statement.bind(flow.failed, at: 2)
-        statement.bind(flow.firstFailed, at: 3)
+        statement.bind(flow.nodes, at: 2)
+        statement.bind(flow.failed, at: 3)
+        statement.bind(flow.firstFailed, at: 4)
         try statement.run()
     }
 

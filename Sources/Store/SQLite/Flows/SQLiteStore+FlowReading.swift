@@ -14,7 +14,16 @@ extension SQLiteStore {
     }
 
     package func dependencies(of id: CommandID, limit: Int) throws(StoreError) -> CommandDependencies? {
-        try reading(id) { (reading, row) throws(StoreError) in try reading.dependencies(of: row, limit: limit) }
+        let found = try reading(id) { (reading, row) throws(StoreError) in
+            (try reading.dependencies(of: row, limit: limit), reading.remote)
+        }
+        guard var dependencies = found?.0 else { return nil }
+        for (id, condition) in found?.1 ?? [] {
+            guard let parent = try ifUsable({ () throws(StoreError) in try command(id) }) ?? nil else { continue }
+            dependencies.parents.append(
+                CommandDependencies.Parent(command: parent, name: nil, condition: condition))
+        }
+        return dependencies
     }
 
     package func orderingKey(of id: CommandID) throws(StoreError) -> OrderingKeyState? {

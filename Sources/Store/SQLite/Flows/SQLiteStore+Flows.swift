@@ -33,7 +33,7 @@ extension SQLiteStore {
     }
 
     /// A random last byte of ids, of a shard that can be used.
-    private func usableByte(using random: inout BufferedRandom) -> UInt8 {
+    func usableByte(using random: inout BufferedRandom) -> UInt8 {
         let usable = shards.indices.filter { shards[$0].problem == nil }
         guard let shard = usable.randomElement(using: &random) else { return 0 }
         let group = random.next() & 0xFF

@@ -55,7 +55,7 @@ struct ListPlan: Equatable {
             Range(index: "command_held_back", condition: "not_before > 0"),
         ]
         let isNewRare = counts[.new] + counts[.error] <= maxSorted
-        let others = (filter.qos == nil && filter.destination == nil && filter.type == nil)
+        let others = (filter.qos == nil && filter.destination == nil && filter.type == nil && filter.batch == nil)
         switch filter.status {
         case .queued?, .sent?:
             ranges = [Range(index: inFlight.index, condition: "\(inFlight.condition) AND status = ?4")]
@@ -121,6 +121,9 @@ struct ListPlan: Equatable {
         if filter.qos != nil { conditions.append("c.qos = ?5") }
         if filter.destination != nil { conditions.append("c.destination = ?6") }
         if filter.type != nil { conditions.append("c.type = ?7") }
+        if let batch = filter.batch {
+            conditions.append("c.batch_id = x'\(batch.description.filter { $0 != "-" })'")
+        }
         if filter.reason != nil { conditions.append("c.reason IS NOT NULL AND instr(lower(c.reason), ?8) > 0") }
         if filter.subject != nil {
             // A name with an escape in its JSON is compared after parsing.
