@@ -26,7 +26,7 @@ public struct SubmitOptions: Sendable, Equatable {
     /// The destination of the command. Nil, the default: the one that its operation reads in the payload, and
     /// none for a type without a known operation. `Destination.none` needs its full name here.
     public var destination: Destination?
-    /// The commands that this one waits for, at most 1,000, all of one shard. Empty, the default: it may run at once.
+    /// The commands that this one waits for, at most 1,000. Empty, the default: it may run at once.
     public var dependencies: [Dependency] = []
     /// 1 to 512 bytes of UTF-8, compared by its bytes. Commands with one key run one after the other, in the order of their
     /// submits (``CommandDraft/orderingKey``). Nil, the default: the command waits for no other.
@@ -34,6 +34,8 @@ public struct SubmitOptions: Sendable, Equatable {
     /// How many commands with the ordering key may run at once, 1…1,000. Nil, the default, leaves it as it is: 1 for a new
     /// key.
     public var keyLimit: Int?
+    /// The open batch of which the command becomes a member. Nil, the default: none.
+    public var batch: CommandID?
     /// The command is a node or a callback of a flow, whose document is checked as a whole.
     package var isNode = false
     /// Whether to accept a type that no worker has ever been able to run. The default is false.
@@ -67,6 +69,12 @@ extension CommandDraft {
             throw PayloadError(
                 .data, "a flow is submitted as a whole: “sluice flow submit”, or SluiceClient.submit of a FlowDraft")
         }
+        guard type != CommandType.batch else {
+            throw PayloadError(
+                .data,
+                "a batch is opened, and its members name it: “sluice batch submit”, or SluiceClient.open of a BatchDraft"
+            )
+        }
         if let limit = options.retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(limit) {
             throw PayloadError(.data, "retryLimit is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
@@ -87,6 +95,7 @@ extension CommandDraft {
         dependencies = options.dependencies
         orderingKey = options.orderingKey
         keyLimit = options.keyLimit
+        batch = options.batch
         total = facts.total
         uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }

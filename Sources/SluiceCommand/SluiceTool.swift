@@ -35,7 +35,7 @@ struct SluiceTool: AsyncParsableCommand {
                 subcommands: [
                     PutCommand.self, S3Command.self, GetCommand.self, FetchCommand.self, SyncCommand.self,
                     RequestCommand.self, WebhookCommand.self, ExecCommand.self, SubmitCommand.self,
-                    FlowCommand.self, ScheduleCommand.self,
+                    FlowCommand.self, BatchCommand.self, ScheduleCommand.self,
                 ]),
             CommandGroup(
                 name: "Looking",

@@ -10,6 +10,7 @@ extension WaitExplainer {
     func blocked(_ command: Command) throws(StoreError) -> [WaitReason] {
         let order = try order(command)
         if let flow = try store.flow(command.id) { return (order.map { [$0] } ?? []) + [try nodes(of: flow)] }
+        if let batch = try store.batch(command.id) { return [members(of: batch)] }
         if let order, try store.dependencies(of: command.id, limit: 0)?.open ?? 0 == 0 { return [order] }
         guard let waits = try store.dependencies(of: command.id, limit: 20) else {
             return [
@@ -121,6 +122,26 @@ extension WaitExplainer {
                 .init("nodes", .integer(Int64(flow.nodes))), .init("open", .integer(Int64(flow.open))),
                 .init("failed", .integer(Int64(flow.failed))),
             ]))
+    }
+
+    private func members(of batch: BatchState) -> WaitReason {
+        let failed = batch.failed > 0 ? "; \(batch.failed) failed" : ""
+        let values = JSONValue.object([
+            .init("members", .integer(Int64(batch.members))), .init("open", .integer(Int64(batch.open))),
+            .init("failed", .integer(Int64(batch.failed))), .init("sealed", .bool(batch.isSealed)),
+        ])
+        let id = batch.command.id
+        guard batch.isSealed else {
+            return WaitReason(
+                "batch",
+                "it is not sealed: its producer may still add members; \(batch.members - batch.open) of \(batch.members) "
+                    + "have ended\(failed)", threshold: "the seal, and the end of every member",
+                remedy: "“sluice batch seal \(id)” lets no more members in, “sluice cancel \(id)” cancels them",
+                values: values)
+        }
+        return WaitReason(
+            "batch", "\(batch.open) of its \(batch.members) members have not ended\(failed)",
+            threshold: "the end of every member", remedy: "“sluice list --batch \(id)” lists them", values: values)
     }
 
     private static func name(_ parent: CommandDependencies.Parent) -> String {

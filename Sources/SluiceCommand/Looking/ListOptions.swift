@@ -36,6 +36,9 @@ struct ListOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Only commands submitted within this time.", valueName: "duration"))
     var newerThan: DurationArgument?
 
+    @Option(name: .long, help: ArgumentHelp("Only members of this batch.", valueName: "id"))
+    var batch: BatchArgument?
+
     func validate() throws {
         if file?.isEmpty == true { throw ValidationError("--file needs a text.") }
         if error?.isEmpty == true { throw ValidationError("--error needs a text.") }
@@ -44,6 +47,7 @@ struct ListOptions: ParsableArguments {
     func filter(now: Timestamp) -> CommandFilter {
         var filter = CommandFilter(status: status, qos: qos, destination: destination?.destination)
         filter.type = type
+        filter.batch = batch?.id
         filter.subject = file
         filter.reason = error
         filter.before = olderThan.map { Timestamp(milliseconds: now.milliseconds - $0.duration.milliseconds) }

@@ -139,18 +139,19 @@ struct StatusCommand: AsyncParsableCommand {
         let waits = try store.dependencies(of: id, limit: 20)
         let flow = try store.flow(id)
         let place = try store.orderingKey(of: id)
+        let batch = try store.batch(id)
         let result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         if print.json {
             Output.line(
                 JSONValue.object(
-                    command.members + Self.members(waits, flow) + [
+                    command.members + Self.members(waits, flow, batch) + [
                         .init("payload", payload ?? .null), .init("result", result ?? .null),
                         .init("timeline", .array(timeline.map(\.json))),
                     ]
                 ).bytes)
             return
         }
-        for (name, value) in facts(command) + Self.facts(waits, flow, place) { Output.line(pad(name) + value) }
+        for (name, value) in facts(command) + Self.facts(waits, flow, batch, place) { Output.line(pad(name) + value) }
         if let payload { Output.line(pad("payload") + payload.text) }
         if let result { Output.line(pad("result") + result.text) }
         Output.line("")
@@ -164,8 +165,16 @@ struct StatusCommand: AsyncParsableCommand {
         for line in table.lines { Output.line(line) }
     }
 
-    private static func members(_ waits: CommandDependencies?, _ flow: FlowState?) -> [JSONValue.Member] {
+    private static func members(
+        _ waits: CommandDependencies?, _ flow: FlowState?, _ batch: BatchState?
+    ) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
+        if let batch {
+            members += [
+                .init("memberCount", .integer(Int64(batch.members))), .init("open", .integer(Int64(batch.open))),
+                .init("failed", .integer(Int64(batch.failed))), .init("sealed", .bool(batch.isSealed)),
+            ]
+        }
         if let flow {
             members += [
                 .init("nodeCount", .integer(Int64(flow.nodes))), .init("open", .integer(Int64(flow.open))),
@@ -191,7 +200,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private static func facts(
-        _ waits: CommandDependencies?, _ flow: FlowState?, _ place: OrderingKeyState?
+        _ waits: CommandDependencies?, _ flow: FlowState?, _ batch: BatchState?, _ place: OrderingKeyState?
     ) -> [(String, String)] {
         var facts: [(String, String)] = []
         if let place {
@@ -207,6 +216,15 @@ struct StatusCommand: AsyncParsableCommand {
                     "nodes",
                     "\(Figures.grouped(Int64(flow.nodes - flow.open))) of \(Figures.grouped(Int64(flow.nodes))) ended\(failed); "
                         + "“sluice flow \(flow.command.id)” shows them"
+                ))
+        }
+        if let batch {
+            let failed = batch.failed > 0 ? ", \(Figures.grouped(Int64(batch.failed))) failed" : ""
+            let seal = batch.isSealed ? "" : "; it takes more until “sluice batch seal \(batch.command.id)”"
+            facts.append(
+                (
+                    "members",
+                    "\(Figures.grouped(Int64(batch.members - batch.open))) of \(Figures.grouped(Int64(batch.members))) ended\(failed)\(seal)"
                 ))
         }
         if let id = waits?.flow {

@@ -73,6 +73,11 @@ struct SubmitFields: ParsableArguments {
             valueName: "count"))
     var keyLimit: Int?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Make it a member of this batch, which is open (“sluice batch open”).", valueName: "id"))
+    var batch: BatchArgument?
+
     func validate() throws {
         if let orderingKey, orderingKey.isEmpty { throw ValidationError("--ordering-key must not be empty.") }
         if let keyLimit {
@@ -102,6 +107,7 @@ struct SubmitFields: ParsableArguments {
         options.idempotent = idempotent.map { $0 == .yes }
         options.orderingKey = orderingKey
         options.keyLimit = keyLimit
+        options.batch = batch?.id
         options.dependencies = after.map(\.dependency)
         return options
     }

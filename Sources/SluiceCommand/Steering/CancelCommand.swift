@@ -30,6 +30,10 @@ struct CancelCommand: ParsableCommand {
                 .done(
                     "cancellation requested; it ends when its running nodes have ended", hint: .cancelRequested,
                     effects: effects)
+            case .requested(let effects) where command.type == CommandType.batch:
+                .done(
+                    "cancellation requested; its members are cancelled, and it ends when those that run have ended",
+                    hint: .cancelRequested, effects: effects)
             case .requested(let effects):
                 .done("cancellation requested from its worker", hint: .cancelRequested, effects: effects)
             case .ended(.cancelled): .done("was cancelled before", hint: nil)

@@ -34,6 +34,11 @@ struct RetryCommand: ParsableCommand {
                 guard error.code == .conflict else { throw error }
                 return .refused(error.message)
             }
+            if command.type == CommandType.batch {
+                return .refused(
+                    "is a batch, whose end stands; retry its members: “sluice list --batch \(command.id) --status tooManyTimes --json”"
+                )
+            }
             return command.status == .inDoubt
                 ? .refused("is inDoubt: settle it with “sluice resolve \(command.id) --retry”")
                 : .refused("is \(command.status) and cannot be retried")

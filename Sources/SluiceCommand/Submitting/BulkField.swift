@@ -37,9 +37,12 @@ enum BulkField {
             options.keyLimit = Int(limit)
         case ("keyLimit", _):
             throw ExitError(.data, "“keyLimit” must be a whole number, not \(member.value.kind)")
+        case ("batch", .string(let text)):
+            guard let id = CommandID(text) else { throw ExitError(.data, "“batch” is “\(text)”, which is not a UUID") }
+            options.batch = id
         case ("after", let value): options.dependencies = try dependencies(value)
         case ("qos", _), ("uniqueKey", _), ("orderingKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _),
-            ("destination", _):
+            ("destination", _), ("batch", _):
             throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
@@ -48,7 +51,7 @@ enum BulkField {
             throw ExitError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
-                    + "notBefore, deadline, destination, after, orderingKey and keyLimit")
+                    + "notBefore, deadline, destination, after, orderingKey, keyLimit and batch")
         }
     }
 

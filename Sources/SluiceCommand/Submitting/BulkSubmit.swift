@@ -22,6 +22,8 @@ final class BulkSubmit: Sendable {
     private let registry: OperationRegistry
     private let asJSON: Bool
     private let keepsIDs: Bool
+    /// Prints no UUIDs, and shows how far it is on any terminal.
+    private let isQuiet: Bool
 
     /// Batches for the committing thread; nil ends it.
     private let queue = Mutex<[Batch?]>([])
@@ -45,7 +47,7 @@ final class BulkSubmit: Sendable {
 
     init(
         client: SluiceClient, type: String, options: SubmitOptions, registry: OperationRegistry, asJSON: Bool,
-        keepsIDs: Bool
+        keepsIDs: Bool, isQuiet: Bool = false
     ) {
         self.client = client
         self.type = type
@@ -53,6 +55,7 @@ final class BulkSubmit: Sendable {
         self.registry = registry
         self.asJSON = asJSON
         self.keepsIDs = keepsIDs
+        self.isQuiet = isQuiet
         for _ in 0..<Self.batchesAhead { free.signal() }
     }
 
@@ -191,6 +194,13 @@ final class BulkSubmit: Sendable {
     }
 
     private func show(_ accepted: [(submission: Submission, line: Int)]) {
+        if !isQuiet { printIDs(accepted) }
+        guard isQuiet || !Output.isTerminal else { return }
+        let said = progress.withLock { $0.add(accepted.count, now: .now) }
+        if let said { Diagnostics.showStatus { _ in said } }
+    }
+
+    private func printIDs(_ accepted: [(submission: Submission, line: Int)]) {
         Output.append { buffer in
             for (submission, line) in accepted {
                 if asJSON { buffer.append(contentsOf: "{\"id\":\"".utf8) }
@@ -205,8 +215,5 @@ final class BulkSubmit: Sendable {
             }
         }
         Output.flush()
-        guard !Output.isTerminal else { return }
-        let said = progress.withLock { $0.add(accepted.count, now: .now) }
-        if let said { Diagnostics.showStatus { _ in said } }
     }
 }

@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Store
+
+struct BatchShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show a batch: how many of its members have ended and failed.",
+        discussion: """
+            “sluice batch ID” is the same as “sluice batch show ID”.
+
+            EXAMPLES
+              sluice batch 1c2d4e5f
+              sluice list --batch 1c2d4e5f --status tooManyTimes
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(help: ArgumentHelp("The batch, by its id or any part of it.", valueName: "id"))
+    var id: CommandIDPart
+
+    func run() throws {
+        let (_, store) = try data.store()
+        Self.show(try Self.batch(id, store, data), asJSON: print.json)
+        try data.warn(of: store)
+    }
+
+    static func show(_ batch: BatchState, asJSON: Bool) {
+        if asJSON { return Output.line(BatchJSON.value(of: batch).bytes) }
+        for line in BatchText.lines(batch, now: .now) { Output.line(line) }
+    }
+
+    static func batch(_ part: CommandIDPart, _ store: any CommandStore, _ data: DataOptions) throws -> BatchState {
+        let id = try store.id(of: part)
+        if let batch = try store.batch(id) { return batch }
+        guard let command = try store.command(id) else {
+            throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        }
+        throw ExitError(
+            .input, "command \(id) is of type “\(command.type)”, not a batch; “sluice status \(id)” shows it")
+    }
+}
