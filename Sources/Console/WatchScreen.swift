@@ -15,6 +15,12 @@ package enum WatchScreen {
         var left = rows - lines.count
         let share = left / 3 * (state.favoursLinks ? 2 : 1)
         lines += links(state.links, columns, room: max(share, left - wanted - errors.count, 2))
+        // Flows, keys and schedules get a line each, and a third of the remaining rows, or more where workers and errors
+        // need less.
+        left = rows - lines.count
+        let relations = RelationRows(state.relations, now: state.now, columns: columns)
+        lines += relations.panel(
+            room: max(left / 3, left - wanted - errors.count, min(relations.minRows, left - 3)))
         // Errors get a third of the remaining rows and workers the rest; either may use rows that the other leaves.
         left = rows - lines.count
         let errorRoom = max(min(errors.count, max(left / 3, left - wanted)), 0)

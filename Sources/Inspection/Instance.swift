@@ -72,6 +72,18 @@ package struct Instance {
         return infos
     }
 
+    // MARK: Flows, ordering keys, schedules
+
+    /// A reading whose cost does not depend on the size of the store.
+    package func relations() throws(StoreError) -> RelationOverview {
+        var all = RelationOverview()
+        let shards = try store.mapShards(or: RelationOverview()) { shard throws(StoreError) in
+            try store.relationOverview(shard: shard)
+        }
+        for shard in shards { all.add(shard) }
+        return all
+    }
+
     // MARK: Settings
 
     package func pauses() throws(StoreError) -> [Pause] {

@@ -11,15 +11,20 @@ internal import Store
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show counts, workers and links; or one command with its timeline.",
+        abstract: "Show counts, workers, links, flows and schedules; or one command with its timeline.",
         discussion: """
             It shows the twenty links that matter most and the sum of the others; --all and --json show every link. \
             “sluice network” shows more of each.
+
+            Where there are any, it shows the newest flows that have not ended, the commands that wait for ordering keys, \
+            the schedule that fires next, and those that cannot fire. They are counted up to 1000 of each shard; a “+” \
+            stands behind a number that is greater. In --json “complete” is false then.
 
             EXAMPLES
               sluice status
               sluice status --all
               sluice status --json | jq .counts
+              sluice status --json | jq '.schedules.held[]?'
               sluice status 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
               sluice status 1c2d4e5f    (the end of it, as tables show it)
             """)
@@ -53,7 +58,7 @@ struct StatusCommand: AsyncParsableCommand {
     private func overview(_ instance: Instance, of store: SQLiteStore) async throws -> JSONValue {
         let counts = try store.counts()
         let coordinator = instance.coordinator
-        return .object([
+        var members: [JSONValue.Member] = [
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
             .init("workers", .array(try instance.workers().map(\.json))),
             .init("links", .array(try await LinkSource(instance).readings().map(\.json))),
@@ -68,11 +73,15 @@ struct StatusCommand: AsyncParsableCommand {
                             instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
+        ]
+        members += try instance.relations().members
+        members += [
             .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
             .init("backup", store.backupTime.map { .string($0.description) } ?? .null),
             // Last, because the members above may find one.
             .init("problems", .array((store.problems + store.overloads).map { .string($0.message) })),
-        ])
+        ]
+        return .object(members)
     }
 
     private static func json(_ endpoint: WebhookEndpointSetting) -> JSONValue {
@@ -99,6 +108,10 @@ struct StatusCommand: AsyncParsableCommand {
         for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
         for line in table.lines { Output.line(line) }
 
+        let width = Output.isTerminal ? Terminal.size.columns : Int.max
+        let relations = RelationRows(try instance.relations(), now: .now, columns: min(width, 1000)).lines
+        if !relations.isEmpty { Output.line("") }
+        for line in relations { Output.line(line) }
         let workers = Self.table(try instance.workers())
         if !workers.isEmpty { Output.line("") }
         for line in workers { Output.line(line) }

@@ -12,6 +12,8 @@ struct WatchCommand: AsyncParsableCommand {
             Waits for a coordinator, and goes on when it restarts. “q” or Ctrl-C ends it. In JSON lines (--json, --topic, \
             or output that is not a terminal) each event has its “topic”. Whenever a monitor subscribes, every monitor \
             gets a snapshot, whose events have “snapshot”: true.
+            Where there are flows, ordering keys or schedules, a line with the topic “overview” has them in brief, as in \
+            “sluice status --json”: at first, and at each change, at most one a second.
             The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \
             shows as many links as fit in two thirds of the screen. JSON lines always contain every link.
 
@@ -36,7 +38,7 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let (directory, store) = try data.store()
         if print.json || !topic.isEmpty || !Output.isTerminal {
-            try await WatchLines(directory: directory, topics: topic).run()
+            try await WatchLines(directory: directory, store: store, topics: topic).run()
         } else {
             try await WatchLive(directory: directory, store: store, path: data.path, showsAllLinks: links.all).run()
         }

@@ -1,22 +1,48 @@
 internal import Commands
+internal import Glibc
 internal import Host
+internal import Inspection
 internal import Sluice
 internal import Store
 
 /// Events as JSON lines, each with its topic.
 struct WatchLines {
     let directory: DataDirectory
+    let store: SQLiteStore
     let topics: [String]
+
+    /// Of the lines that are not events: flows, ordering keys and schedules in brief.
+    private static let overview = "overview"
 
     func run() async throws {
         SignalHandling.exits()
         let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
         if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
+        let wantsOverview = topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) }
+        if wantsOverview { startThread(named: "sluice-overview") { look() } }
         while true {
             // Events are shown soon, and a burst costs few writes.
             try await Task.sleep(for: .milliseconds(50))
             Output.flush()
             withExtendedLifetime(feed) {}
+        }
+    }
+
+    /// Reads the store once a second, on a thread of its own because that blocks.
+    private func look() {
+        let instance = Instance(directory: directory, store: store)
+        var last = RelationOverview()
+        while true {
+            // A read that fails is tried again; `sluice status` names the problem.
+            if let overview = try? instance.relations(), overview != last {
+                last = overview
+                Output.line(
+                    JSONValue.object(
+                        [.init("topic", .string(Self.overview))] + overview.members
+                            + [.init("at", .string(Timestamp.now.description))]
+                    ).bytes)
+            }
+            usleep(1_000_000)
         }
     }
 

@@ -147,6 +147,7 @@ final class WatchLive: Sendable {
             state.workers = seen.workers
             state.links = seen.links
             state.pauses = seen.pauses
+            state.relations = seen.relations
             state.warnings = warnings
             state.addSecond(commands: Double(max(commands, rates.ended)), bytes: Double(rates.bytes))
         }
@@ -176,6 +177,7 @@ private struct Seen {
     var workers: [WorkerReading]
     var links: LinkOverview
     var pauses: [String]
+    var relations: RelationOverview
 
     init(
         _ instance: Instance, _ collector: WatchCollector, links: LinkOverview,
@@ -195,6 +197,7 @@ private struct Seen {
         collector.keepProgress(of: ids)
         self.links = links
         pauses = try instance.pauses().map(\.sentence)
+        relations = try instance.relations()
         let found = workers
         workers = try descriptions.withLock { descriptions throws(StoreError) in
             defer { descriptions.keep(ids) }

@@ -32,8 +32,8 @@ struct FlowLayout {
         if nodes.isEmpty { flow.openDeadline = nil }
         var members = [
             Member(
-                row: flow, payload: draft.payload, node: NodeRow(turn: turn, name: nil, pending: nodes.count),
-                dependencies: [])
+                row: flow, payload: draft.payload,
+                node: NodeRow(turn: turn, name: nil, pending: nodes.count, flags: .flow), dependencies: [])
         ]
         members.reserveCapacity(ids.count)
         var roots: [ReadyCommand] = []

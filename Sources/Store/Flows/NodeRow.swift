@@ -10,6 +10,8 @@ struct NodeRow: Sendable, Equatable {
         static let finalizer = Flags(rawValue: 4)
         /// It runs after its flow, which does not count it.
         static let callback = Flags(rawValue: 8)
+        /// It is a flow; `node_open_flow` finds those that have not ended.
+        static let flow = Flags(rawValue: 16)
     }
 
     /// Of the command.

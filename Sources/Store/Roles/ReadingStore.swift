@@ -45,7 +45,11 @@ package protocol ReadingStore: ShardedStore {
     func orderingKey(of id: CommandID) throws(StoreError) -> OrderingKeyState?
     /// The results of the commands that a command depends on, in the order of their positions, at most `limit`.
     func parentResults(of id: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [ParentResult]
-    /// Counts dependencies and the nodes of flows anew.
+    /// The flows of a shard that have not ended, the newest first, at most `limit`.
+    func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState]
+    /// The flows, ordering keys and schedules of a shard in brief.
+    func relationOverview(shard: Int) throws(StoreError) -> RelationOverview
+    /// Counts dependencies, the nodes of flows and the holders of ordering keys anew. SQLite also counts commands.
     /// - Returns: a sentence for each stored number that is wrong; empty where all are right.
     func relationProblems(shard: Int) throws(StoreError) -> [String]
 }

@@ -145,6 +145,8 @@ enum Schema {
             cause INTEGER
         ) STRICT;
         CREATE INDEX node_of_flow ON node(flow, turn) WHERE flow IS NOT NULL;
+        -- The flows that have not ended.
+        CREATE INDEX node_open_flow ON node(turn) WHERE flags & 16 AND pending > 0;
         -- `parent` and `child` are turns.
         CREATE TABLE dependency(
             parent INTEGER NOT NULL, child INTEGER NOT NULL, condition INTEGER NOT NULL, state INTEGER NOT NULL,

@@ -1,0 +1,115 @@
+package import Commands
+
+/// The lines of flows, ordering keys and schedules. Pure.
+package struct RelationRows {
+    private let overview: RelationOverview
+    private let now: Timestamp
+    private let columns: Int
+
+    /// A narrower terminal shows the name, the bar and the numbers only.
+    private static let wideColumns = 72
+    private static let maxName = 40
+    /// Schedules without a next time that are shown.
+    private static let maxHeld = 3
+
+    /// - Parameter columns: of the terminal; longer lines are cut.
+    package init(_ overview: RelationOverview, now: Timestamp, columns: Int) {
+        self.overview = overview
+        self.now = now
+        self.columns = columns
+    }
+
+    /// All lines; empty where there are no flows, keys and schedules.
+    package var lines: [String] { (flowHead + flows + keys + schedules + held(Self.maxHeld)).map(cut) }
+
+    /// The rows of a live screen without single flows and reasons.
+    var minRows: Int { overview.isEmpty ? 0 : 1 + (flowHead + keys + schedules).count }
+
+    /// The lines of a live screen below an empty one, the more important ones where there is little room.
+    package func panel(room: Int) -> [String] {
+        let heads = flowHead + keys + schedules
+        guard !heads.isEmpty, room > 1 else { return [] }
+        var left = max(room - 1 - heads.count, 0)
+        let held = held(min(left, Self.maxHeld))
+        left -= held.count
+        let shown = flowHead + flows.prefix(left) + keys + schedules + held
+        return [""] + shown.prefix(room - 1).map(cut)
+    }
+
+    private func cut(_ line: String) -> String { TerminalText.cut(line, width: columns) }
+
+    private func count(_ number: Int, isComplete: Bool) -> String {
+        Figures.grouped(Int64(number)) + (isComplete ? "" : "+")
+    }
+
+    // MARK: Flows
+
+    private var flowHead: [String] {
+        let flows = overview.flows
+        guard flows.count > 0 else { return [] }
+        return [name("flows") + "\(count(flows.count, isComplete: flows.isComplete)) open"]
+    }
+
+    private var flows: [String] { overview.flows.newest.map(line) }
+
+    private func line(_ flow: FlowState) -> String {
+        let isWide = columns >= Self.wideColumns
+        let ended = flow.nodes - flow.open
+        let fraction = flow.nodes > 0 ? Double(ended) / Double(flow.nodes) : 0
+        let failed = flow.failed > 0 ? "  \(Figures.count(Int64(flow.failed))) failed" : ""
+        let numbers =
+            isWide
+            ? "\(Figures.grouped(Int64(ended))) of \(Figures.grouped(Int64(flow.nodes)))\(failed)  "
+                + (now - flow.command.createdAt).shortText
+            : "\(Figures.count(Int64(ended)))/\(Figures.count(Int64(flow.nodes)))\(failed)"
+        let tail = ProgressBar.bar(fraction, width: isWide ? 16 : 8) + " " + numbers
+        let id = " …\(flow.command.id.description.suffix(isWide ? 12 : 8))"
+        let room = max(columns - 4 - TerminalText.width(tail), 8)
+        let title = TerminalText.cut(
+            flow.name.isEmpty ? "flow" : flow.name, width: max(min(room - TerminalText.width(id), Self.maxName), 4))
+        return "  " + TerminalText.fit(title + id, width: min(room, Self.maxName + id.count)) + "  " + tail
+    }
+
+    // MARK: Ordering keys
+
+    private var keys: [String] {
+        let keys = overview.keys
+        guard keys.keys > 0 else { return [] }
+        let waiting = count(keys.waiting, isComplete: keys.isComplete)
+        let commands = keys.waiting == 1 && keys.isComplete ? "command waits" : "commands wait"
+        let longest = keys.longest.map { "; “\(short($0.key))” has \(Figures.grouped(Int64($0.waiting)))" } ?? ""
+        let number = count(keys.keys, isComplete: keys.isComplete)
+        return [name("keys") + "\(waiting) \(commands) for \(number)\(longest)"]
+    }
+
+    // MARK: Schedules
+
+    private var schedules: [String] {
+        let schedules = overview.schedules
+        guard schedules.count > 0 else { return [] }
+        var parts: [String] = []
+        if let next = schedules.next {
+            let wait = next.at > now ? "in \((next.at - now).shortText)" : "due"
+            let day = next.at.description.prefix(10) == now.description.prefix(10)
+            let time = next.at.description.dropFirst(day ? 11 : 0).prefix(day ? 8 : 19)
+            parts.append("“\(short(next.name))” \(wait) (\(time)Z)")
+        }
+        parts.append("\(count(schedules.count, isComplete: schedules.isComplete)) in all")
+        if schedules.paused > 0 { parts.append("\(Figures.grouped(Int64(schedules.paused))) paused") }
+        if !schedules.held.isEmpty { parts.append("\(Figures.grouped(Int64(schedules.held.count))) held") }
+        return [name("schedules") + parts.joined(separator: ", ")]
+    }
+
+    /// Why schedules have no next time.
+    private func held(_ limit: Int) -> [String] {
+        let held = overview.schedules.held
+        guard limit > 0 else { return [] }
+        guard held.count > limit else { return held.map { "  “\(short($0.name))” is held: \($0.reason)" } }
+        return held.prefix(limit - 1).map { "  “\(short($0.name))” is held: \($0.reason)" }
+            + ["  and \(held.count - limit + 1) more held: see “sluice schedule list”"]
+    }
+
+    private func name(_ text: String) -> String { TerminalText.fit(text, width: 13) }
+
+    private func short(_ text: String) -> String { TerminalText.cut(text, width: 24) }
+}

@@ -1,0 +1,88 @@
+package import Commands
+
+/// Reads for screens and monitors. Each costs no more in a store of many rows.
+extension SQLiteStore {
+    package func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState] {
+        try reading(shard, or: []) { connection throws(StoreError) in try connection.openFlows(limit: limit) }
+    }
+
+    package func relationOverview(shard: Int) throws(StoreError) -> RelationOverview {
+        try reading(shard, or: RelationOverview()) { connection throws(StoreError) in
+            var overview = RelationOverview()
+            let max = RelationOverview.maxCounted
+            overview.flows.count = try connection.countOpenFlows(limit: max + 1)
+            overview.flows.isComplete = overview.flows.count <= max
+            overview.flows.count = min(overview.flows.count, max)
+            if overview.flows.count > 0 {
+                overview.flows.newest = try connection.openFlows(limit: FlowOverview.maxShown)
+            }
+            try connection.addQueues(to: &overview.keys, limit: max)
+            try connection.addSchedules(to: &overview.schedules, limit: max)
+            return overview
+        }
+    }
+
+    /// Reads in one transaction.
+    /// - Parameter none: the value of a shard without relations.
+    private func reading<Value: Sendable>(
+        _ shard: Int, or none: Value, _ body: (Connection) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        try self.shard(shard).use { connection throws(StoreError) in
+            guard connection.version >= Schema.firstWithRelations else { return none }
+            try connection.execute("BEGIN")
+            defer { connection.rollback() }
+            return try body(connection)
+        }
+    }
+}
+
+extension Connection {
+    fileprivate func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
+        let statement = try statement(
+            sql: "SELECT turn FROM node WHERE flags & 16 AND pending > 0 ORDER BY turn DESC LIMIT ?1")
+        statement.bind(limit, at: 1)
+        var turns: [Int64] = []
+        while try statement.step() { turns.append(statement.int64(0)) }
+        statement.reset()
+        var reading = FlowReading(self)
+        var flows: [FlowState] = []
+        for turn in turns {
+            guard let row = try command(turn: turn), let flow = try reading.flow(row) else { continue }
+            flows.append(flow)
+        }
+        return flows
+    }
+
+    fileprivate func countOpenFlows(limit: Int) throws(StoreError) -> Int {
+        let statement = try statement(
+            sql: "SELECT count(*) FROM (SELECT 1 FROM node WHERE flags & 16 AND pending > 0 LIMIT ?1)")
+        statement.bind(limit, at: 1)
+        defer { statement.reset() }
+        return try statement.step() ? statement.int(0) : 0
+    }
+
+    /// - Parameter limit: of the commands that wait.
+    fileprivate func addQueues(to overview: inout OrderingKeyOverview, limit: Int) throws(StoreError) {
+        let statement = try statement(
+            sql: "SELECT key, count(*) FROM (SELECT key FROM waiter ORDER BY key LIMIT ?1) GROUP BY key ORDER BY key")
+        statement.bind(limit + 1, at: 1)
+        defer { statement.reset() }
+        while try statement.step() {
+            overview.add(OrderingKeyOverview.Queue(key: statement.text(0), waiting: statement.int(1)))
+        }
+        overview.isComplete = overview.waiting <= limit
+    }
+
+    fileprivate func addSchedules(to overview: inout ScheduleOverview, limit: Int) throws(StoreError) {
+        let statement = try statement(
+            sql: "SELECT name, paused, next, reason FROM schedule ORDER BY name LIMIT ?1")
+        statement.bind(limit, at: 1)
+        defer { statement.reset() }
+        while try statement.step() {
+            overview.add(
+                name: statement.text(0), isPaused: statement.bool(1), next: statement.optionalTime(2),
+                reason: statement.optionalText(3))
+        }
+        overview.isComplete = overview.count < limit
+    }
+}
