@@ -7,7 +7,7 @@ internal import Wire
 public struct SluiceEvent: Sendable, Equatable {
     /// The topic: `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`,
     /// `link/*` for an uplink, `worker/<seat>`, `counts`, `gap/<shard>`, `collection/<name>`,
-    /// `endpoint/<name>` or `response/<uuid>`.
+    /// `endpoint/<name>`, `response/<uuid>`, `schedule/<name>` or `flow/<uuid>`.
     public var topic: String
     /// An object whose members depend on the topic. PROTOCOL.md lists them with their units. In a snapshot,
     /// `snapshot` is true.
@@ -26,13 +26,13 @@ public struct SluiceEvent: Sendable, Equatable {
     }
 
     /// The part of the topic before the slash, or all of it: `status`, `progress`, `bandwidth`, `link`,
-    /// `worker`, `counts`, `gap`, `collection`, `endpoint` or `response`.
+    /// `worker`, `counts`, `gap`, `collection`, `endpoint`, `response`, `schedule` or `flow`.
     public var kind: Substring { topic.prefix { $0 != "/" } }
 
     /// The part of the topic after the first slash; empty where there is none.
     public var subject: Substring { topic.drop { $0 != "/" }.dropFirst() }
 
-    /// The command of a `status`, `progress` or `response` event; nil for other events.
+    /// The command of a `status`, `progress`, `response` or `flow` event; nil for other events.
     public var id: CommandID? { CommandID(subject) }
 
     /// The status in a `status` event; nil for other events, and for a status that this version does not

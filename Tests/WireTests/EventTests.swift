@@ -60,7 +60,7 @@ struct EventTests {
         for event in events { #expect(event.body["snapshot"] == true, "\(event.topic)") }
     }
 
-    @Test func `progress, bandwidth, link, worker, counts and gap have the documented topics and keys`() throws {
+    @Test func `progress, bandwidth, link, worker, counts, gap and flow have the documented topics and keys`() throws {
         var transfer = Transfers.Transfer(id: Self.id, claim: 1, link: 0, qos: .default)
         (transfer.offset, transfer.total, transfer.rate) = (5, 10, 2)
         let progress = try written { Event.progress(transfer, at: Self.at, to: &$0) }
@@ -102,7 +102,15 @@ struct EventTests {
         #expect(gap.topic == "gap/2")
         #expect(gap.body == ["shard": 2, "from": 5, "to": 9])
 
-        for topic in [progress, bandwidth, link, worker, counts, gap].map(\.topic) {
+        let state = FlowState(
+            command: Command(id: Self.id, type: "flow", destination: .none, createdAt: Self.at), name: "n", nodes: 5,
+            open: 2, failed: 1)
+        let nodes = try written { Event.flow(state, at: Self.at, to: &$0) }
+        #expect(nodes.topic == "flow/\(Self.id)")
+        #expect(names(nodes.body) == ["name", "status", "nodes", "ended", "failed", "at"])
+        #expect(nodes.body["nodes"] == 5 && nodes.body["ended"] == 3 && nodes.body["failed"] == 1)
+
+        for topic in [progress, bandwidth, link, worker, counts, gap, nodes].map(\.topic) {
             #expect(Event.topics.contains { topic.hasPrefix($0) }, "\(topic)")
         }
     }

@@ -290,6 +290,7 @@ actor Coordinator: LoopCallbackOwner {
         let hadStatuses = events.hub.wantsStatuses
         let new = events.hub.receiveSubscriptions()
         events.publishStatuses(of: new.commands)
+        events.publishFlows(to: new, now: .now)
         guard !new.prefixes.isEmpty else { return }
         events.publishSnapshot(
             for: new, workers: dispatch.dispatcher.seats.values, links: { links.reports() },

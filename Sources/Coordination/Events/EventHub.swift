@@ -20,6 +20,12 @@ struct EventHub: ~Copyable {
     private(set) var wantsBandwidth = false
     private(set) var wantsCounts = false
     private(set) var wantsLinks = false
+    /// Whether a topic of a flow is wanted.
+    private(set) var wantsFlows = false
+    /// Whether topics of flows are wanted that no subscriber names.
+    private(set) var wantsAllFlows = false
+    /// Flows whose own topic is subscribed.
+    private(set) var watchedFlows: Set<CommandID> = []
 
     init(socket: consuming Socket, logger: Logger) {
         self.socket = socket
@@ -31,6 +37,10 @@ struct EventHub: ~Copyable {
         /// Commands whose own topic was subscribed.
         var commands: [CommandID] = []
         var prefixes: [[UInt8]] = []
+        /// Flows whose own topic was subscribed.
+        var flows: [CommandID] = []
+        /// Topics of flows are wanted that no subscriber names.
+        var hasAllFlows = false
 
         /// Whether a subscriber wants topics that begin with this.
         func want(_ topic: String) -> Bool {
@@ -47,7 +57,7 @@ struct EventHub: ~Copyable {
             while let frame = try socket.receive({ Array($0) }) {
                 guard let kind = frame.first else { continue }
                 let prefix = Array(frame.dropFirst())
-                if let id = Self.command(prefix) {
+                if let id = Self.command(prefix, after: Self.statusPrefix) {
                     if kind == 1 {
                         watched.insert(id)
                         new.commands.append(id)
@@ -60,6 +70,11 @@ struct EventHub: ~Copyable {
                     if kind == 1 {
                         prefixes[prefix, default: 0] += 1
                         new.prefixes.append(prefix)
+                        if let id = Self.command(prefix, after: Self.flowPrefix) {
+                            new.flows.append(id)
+                        } else if Self.wants("flow/", prefix) {
+                            new.hasAllFlows = true
+                        }
                     } else {
                         prefixes[prefix] = nil
                     }
@@ -74,16 +89,22 @@ struct EventHub: ~Copyable {
         wantsBandwidth = wants("bandwidth/")
         wantsCounts = wants("counts")
         wantsLinks = wants("link/")
+        wantsFlows = wants("flow/")
+        watchedFlows = Set(prefixes.keys.compactMap { Self.command($0, after: Self.flowPrefix) })
+        wantsAllFlows = prefixes.keys.contains {
+            Self.wants("flow/", $0) && Self.command($0, after: Self.flowPrefix) == nil
+        }
         return new
     }
 
     /// The command whose topic this is; nil for any other prefix.
-    private static func command(_ prefix: [UInt8]) -> CommandID? {
-        guard prefix.count == statusPrefix.count + 36, prefix.starts(with: statusPrefix) else { return nil }
-        return CommandID(String(decoding: prefix.dropFirst(statusPrefix.count), as: UTF8.self))
+    private static func command(_ prefix: [UInt8], after kind: [UInt8]) -> CommandID? {
+        guard prefix.count == kind.count + 36, prefix.starts(with: kind) else { return nil }
+        return CommandID(String(decoding: prefix.dropFirst(kind.count), as: UTF8.self))
     }
 
     private static let statusPrefix = Array("status/".utf8)
+    private static let flowPrefix = Array("flow/".utf8)
 
     mutating func status(_ event: StatusEvent, snapshot: Bool = false) {
         publish { Event.status(event, snapshot: snapshot, to: &$0) }
@@ -142,6 +163,11 @@ struct EventHub: ~Copyable {
         publish { Event.counts(cells, at: at, snapshot: snapshot, to: &$0) }
     }
 
+    mutating func flow(_ flow: FlowState, at: Timestamp, snapshot: Bool) {
+        guard wantsAllFlows || watchedFlows.contains(flow.command.id) else { return }
+        publish { Event.flow(flow, at: at, snapshot: snapshot, to: &$0) }
+    }
+
     mutating func gap(shard: Int, _ range: ClosedRange<Int64>) {
         publish { Event.gap(shard: shard, from: range.lowerBound, to: range.upperBound, writer: &$0) }
     }
@@ -150,6 +176,10 @@ struct EventHub: ~Copyable {
     func wants(_ topic: String) -> Bool {
         let topic = Array(topic.utf8)
         return prefixes.keys.contains { $0.starts(with: topic) || topic.starts(with: $0) }
+    }
+
+    private static func wants(_ topic: String, _ prefix: [UInt8]) -> Bool {
+        prefix.starts(with: topic.utf8) || topic.utf8.starts(with: prefix)
     }
 
     private mutating func publish(_ write: (inout JSONWriter) -> Void) {

@@ -10,7 +10,8 @@ internal import ZeroMQ
 final class EventPublisher {
     var hub: EventHub
     private var sequencer: EventSequencer
-    private let store: StoreAccess
+    let store: StoreAccess
+    var flows = FlowChanges()
     /// Shards in which producers or people wrote transitions.
     private var dirtyShards: Set<Int> = []
     /// Of each seat, for new subscribers.
@@ -29,6 +30,7 @@ final class EventPublisher {
     // MARK: Transitions
 
     func publish(_ event: StatusEvent, now: MonotonicTime) {
+        if hub.wantsFlows { flows.add(event) }
         guard hub.wantsStatuses else {
             // A process that waits for one command needs no order among others.
             if hub.watched.contains(event.transition.id) { hub.status(event) }
@@ -40,11 +42,13 @@ final class EventPublisher {
     /// A producer or a person wrote transitions of these commands.
     func changed(_ ids: some Sequence<CommandID>) {
         for id in ids { dirtyShards.insert(id.shard(of: store.shardCount)) }
+        if hub.wantsFlows { flows.addChanges(in: ids.map { $0.shard(of: store.shardCount) }) }
         if !hub.watched.isEmpty, !hub.wantsStatuses { publishStatuses(of: ids.filter { hub.watched.contains($0) }) }
     }
 
     /// Reads what workers have not reported: gaps, and what producers and people wrote.
     func run(now: MonotonicTime) {
+        publishFlows(now: now)
         guard hub.wantsStatuses else {
             dirtyShards = []
             return
@@ -65,7 +69,9 @@ final class EventPublisher {
     }
 
     /// When the oldest gap has to be read.
-    var nextDue: MonotonicTime? { hub.wantsStatuses ? sequencer.deadline : nil }
+    var nextDue: MonotonicTime? {
+        [hub.wantsStatuses ? sequencer.deadline : nil, hub.wantsFlows ? flows.nextDue : nil].compactMap(\.self).min()
+    }
 
     // MARK: Schedules
 
@@ -92,6 +98,7 @@ final class EventPublisher {
     func publishCounts() {
         // Finds what producers wrote without a hint.
         if hub.wantsStatuses { dirtyShards.formUnion(0..<store.shardCount) }
+        if hub.wantsFlows { flows.addChanges(in: 0..<store.shardCount) }
         guard hub.wantsCounts else { return }
         store.read(nil) { store throws(StoreError) in
             try store.counts()

@@ -22,6 +22,7 @@ struct WatchCommand: AsyncParsableCommand {
               sluice watch --all
               sluice watch --json | jq -c 'select(.status == "tooManyTimes")'
               sluice watch --topic bandwidth/ --topic link/
+              sluice watch --topic flow/ --topic schedule/
             """)
 
     @OptionGroup var data: DataOptions

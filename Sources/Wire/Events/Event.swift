@@ -6,7 +6,7 @@ package enum Event {
     /// Topics, in the order of a snapshot.
     package static let topics = [
         "worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/", "collection/",
-        "endpoint/", "response/",
+        "endpoint/", "response/", "schedule/", "flow/",
     ]
 
     package static func status(_ event: StatusEvent, snapshot: Bool = false, to writer: inout JSONWriter) {
@@ -100,6 +100,22 @@ package enum Event {
         writer.raw("counts ")
         writer.beginObject()
         for (status, count) in counts { writer.member(status.memberName, count) }
+        writer.member("at", at)
+        finish(&writer, snapshot: snapshot)
+    }
+
+    package static func flow(
+        _ flow: FlowState, at: Timestamp, snapshot: Bool = false, to writer: inout JSONWriter
+    ) {
+        writer.raw("flow/")
+        writer.raw(flow.command.id)
+        writer.raw(" ")
+        writer.beginObject()
+        writer.member("name", flow.name)
+        writer.member("status", flow.command.status.name)
+        writer.member("nodes", flow.nodes)
+        writer.member("ended", flow.nodes - flow.open)
+        writer.member("failed", flow.failed)
         writer.member("at", at)
         finish(&writer, snapshot: snapshot)
     }
