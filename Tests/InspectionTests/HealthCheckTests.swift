@@ -1,3 +1,4 @@
+import Commands
 import Glibc
 import Store
 import TestSupport
@@ -51,6 +52,31 @@ import Testing
         }
     }
 
+    @Test func `numbers of flows that are wrong are broken, and mended on request`() throws {
+        try InspectionRig.with { rig in
+            let flow = FlowDraft("f", nodes: [FlowNode("a", .noop), FlowNode("b", .noop, after: ["a": .success])])
+            let id = try rig.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+            let shard = id.shard(of: rig.store.shardCount)
+            try SQLiteProbe(rig.directory.shard(shard)).run("UPDATE flow SET failed = 3")
+            let (worst, found) = findings(rig)
+            #expect(worst == .broken)
+            let finding = try #require(found.first { $0.state == .broken })
+            #expect(finding.sentence.contains("counts 3 failed nodes, and there are 0"))
+            #expect(finding.sentence.hasSuffix("“sluice doctor --mend” sets the numbers right"))
+
+            var mended: [Finding] = []
+            let state = HealthCheck(directory: rig.directory, mends: true).run { mended.append($0) }
+            #expect(state == .note)
+            #expect(
+                mended.filter { $0.sentence.hasPrefix("mended: ") }.map(\.sentence) == [
+                    "mended: command \(id) counted 3 failed nodes, and counts 0 now"
+                ])
+            #expect(mended.filter { $0.check.hasPrefix("shard ") }.count == rig.store.shardCount)
+            let again = findings(rig)
+            #expect(again.worst == .note)
+        }
+    }
+
     @Test func `a missing store is a warning`() throws {
         let place = try TemporaryDirectory("doctor")
         defer { place.remove() }
@@ -90,4 +116,9 @@ import Testing
             #expect(finding.state == (isAffected ? .note : .ok))
         }
     }
+}
+
+extension CommandDraft {
+    fileprivate static let noop = CommandDraft(
+        type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
 }

@@ -9,13 +9,19 @@ internal import Work
 package struct HealthCheck {
     private let directory: DataDirectory
     private let libraries: Libraries
+    /// Sets the numbers of flows, keys and counts right where they are not.
+    private let mends: Bool
 
     /// The size from which a WAL is reported. The coordinator's checkpoints keep it below 32 MB.
     private static let largeWAL: Int64 = 128 << 20
 
-    package init(directory: DataDirectory, libraries: Libraries = .current) {
+    /// Changes of a shard that are listed.
+    private static let maxChanges = 100
+
+    package init(directory: DataDirectory, libraries: Libraries = .current, mends: Bool = false) {
         self.directory = directory
         self.libraries = libraries
+        self.mends = mends
     }
 
     /// Runs every check, and calls `report` with each finding as soon as it is known. Checking a shard reads
@@ -32,7 +38,7 @@ package struct HealthCheck {
         for finding in versions() + permissions() + others { note(finding) }
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
-            for shard in 0..<store.shardCount { note(integrity(of: shard, store)) }
+            for shard in 0..<store.shardCount { for finding in integrity(of: shard, store) { note(finding) } }
             for finding in backup(store) + logs(store) + processes(store) { note(finding) }
         } catch {
             note(Finding("store", error.code == .corrupt ? .broken : .warning, error.message))
@@ -102,16 +108,21 @@ package struct HealthCheck {
 
     // MARK: The store
 
-    private func integrity(of shard: Int, _ store: any StoreMaintenance & ReadingStore) -> Finding {
+    private func integrity(of shard: Int, _ store: any StoreMaintenance & ReadingStore) -> [Finding] {
         let check = "shard \(shard < 10 ? "0" : "")\(shard)"
         do throws(StoreError) {
             let problems = try store.integrityCheck(shard: shard)
-            guard let first = problems.first else { return try relations(of: shard, store, check) }
-            return Finding(
-                check, .broken,
-                "corrupt: \(first) (\(problems.count) such lines); \(RestoreAdvice.shard(shard))")
+            guard let first = problems.first else {
+                return mends
+                    ? try mended(shard, store, check) : [try relations(of: shard, store, check)]
+            }
+            return [
+                Finding(
+                    check, .broken,
+                    "corrupt: \(first) (\(problems.count) such lines); \(RestoreAdvice.shard(shard))")
+            ]
         } catch {
-            return Finding(check, error.code == .corrupt ? .broken : .warning, error.message)
+            return [Finding(check, error.code == .corrupt ? .broken : .warning, error.message)]
         }
     }
 
@@ -124,7 +135,27 @@ package struct HealthCheck {
         return Finding(
             check, .broken,
             "its file is sound, and the numbers of its flows are not: \(first) (\(problems.count) such lines). Its commands "
-                + "still run; cancel or retry those that are named")
+                + "still run; “sluice doctor --mend” sets the numbers right")
+    }
+
+    /// Counts the dependencies and flows of a sound shard anew, and sets right what differs.
+    private func mended(
+        _ shard: Int, _ store: any StoreMaintenance, _ check: String
+    ) throws(StoreError) -> [Finding] {
+        let mend = try store.mend(shard: shard, now: .now)
+        var findings = mend.changes.prefix(Self.maxChanges).map { Finding(check, .note, "mended: \($0)") }
+        if mend.changes.count > Self.maxChanges {
+            findings.append(
+                Finding(check, .note, "mended: \(mend.changes.count - Self.maxChanges) more numbers and commands"))
+        }
+        if let first = mend.left.first {
+            findings.append(
+                Finding(
+                    check, .broken,
+                    "cannot be mended: \(first) (\(mend.left.count) such lines); cancel or retry the commands that are "
+                        + "named, or \(RestoreAdvice.shard(shard))"))
+        }
+        return findings.isEmpty ? [Finding(check, .ok, "sound")] : findings
     }
 
     private func backup(_ store: SQLiteStore) -> [Finding] {

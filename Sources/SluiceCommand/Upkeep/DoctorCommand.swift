@@ -15,19 +15,27 @@ struct DoctorCommand: AsyncParsableCommand {
             Changes nothing, and may run beside everything else. Exits with 70 where a shard or a collection is corrupt, and \
             with 1 for another warning.
 
+            With --mend it sets right what the recount of flows, ordering keys and counts finds, in one transaction for each \
+            shard, and says what it has changed: a flow or a command that waits for nothing then goes on. It changes \
+            nothing where the numbers are right, and never mends the file of a shard.
+
             EXAMPLES
               sluice doctor
+              sluice doctor --mend
               sluice doctor --json | jq 'select(.state != "ok")'
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
+    @Flag(name: .long, help: "Set right the numbers of flows, ordering keys and counts that are wrong.")
+    var mend = false
+
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
         let others = await configuration(directory) + StoredDataCheck(directory).findings()
-        let worst = HealthCheck(directory: directory).run(others: others) { finding in
+        let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {

@@ -44,6 +44,10 @@ protocol RelationRows {
     mutating func waiters(_ key: String, before turn: Int64) throws(StoreError) -> Int
     /// By key: the commands that have not ended and do not wait for it. Reads every command.
     mutating func openByKey() throws(StoreError) -> [String: Int]
+    /// The keys that commands wait for and that have no row.
+    mutating func keysWithoutLane() throws(StoreError) -> [String]
+    /// The turns of blocked commands with an ordering key for which they do not wait, ascending. Flows are among them.
+    mutating func blockedHolders() throws(StoreError) -> [Int64]
 
     mutating func remoteDependencies(of child: Int64) throws(StoreError) -> [RemoteDependencyRow]
     mutating func remoteDependency(of child: Int64, on parent: CommandID) throws(StoreError) -> RemoteDependencyRow?

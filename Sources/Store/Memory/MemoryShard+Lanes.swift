@@ -31,4 +31,12 @@ extension MemoryShard {
         }
         return counts
     }
+
+    func keysWithoutLane() -> [String] { waiters.keys.filter { lanes[$0] == nil }.sorted() }
+
+    func blockedHolders() -> [Int64] {
+        rows.values.filter { row in
+            row.command.status == .blocked && row.key.map { !isWaiter($0, row.command.turn) } ?? false
+        }.map(\.command.turn).sorted()
+    }
 }

@@ -1,3 +1,5 @@
+package import Commands
+
 /// The upkeep of the files of a store. A store without files of its own has none.
 package protocol StoreMaintenance: ShardedStore {
     /// Brings a shard to this program's version, in one transaction.
@@ -18,4 +20,7 @@ package protocol StoreMaintenance: ShardedStore {
     /// Runs `PRAGMA integrity_check` on one shard.
     /// - Returns: the problems that SQLite reports; empty where there are none.
     func integrityCheck(shard: Int) throws(StoreError) -> [String]
+    /// Sets right what ``ReadingStore/relationProblems(shard:)`` finds, in one transaction. Where it finds nothing, nothing
+    /// is written.
+    func mend(shard: Int, now: Timestamp) throws(StoreError) -> ShardMend
 }

@@ -90,4 +90,23 @@ extension Connection {
         while try statement.step() { counts[statement.text(0)] = statement.int(1) }
         return counts
     }
+
+    func keysWithoutLane() throws(StoreError) -> [String] {
+        let statement = try Statement(
+            "SELECT DISTINCT key FROM waiter WHERE key NOT IN (SELECT key FROM lane) ORDER BY key", sharing: self)
+        var keys: [String] = []
+        while try statement.step() { keys.append(statement.text(0)) }
+        return keys
+    }
+
+    func blockedHolders() throws(StoreError) -> [Int64] {
+        let statement = try Statement(
+            """
+            SELECT turn FROM command WHERE status = 6 AND relations & \(CommandRelations.lane.rawValue) AND ordering_key IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM waiter WHERE key = ordering_key AND waiter.turn = command.turn) ORDER BY turn
+            """, sharing: self)
+        var turns: [Int64] = []
+        while try statement.step() { turns.append(statement.int64(0)) }
+        return turns
+    }
 }

@@ -26,9 +26,7 @@ extension SQLiteStore {
             // One read transaction: the numbers are of one moment.
             try connection.execute("BEGIN")
             defer { connection.rollback() }
-            var check = RelationCheck(connection)
-            try check.run()
-            return check.problems
+            return try connection.relationProblems()
         }
     }
 
