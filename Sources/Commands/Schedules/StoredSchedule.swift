@@ -3,6 +3,8 @@ package struct StoredSchedule: Sendable, Equatable {
     package var definition: ScheduleDefinition
     package var action: ScheduleAction
     package var state: ScheduleState
+    /// `sluice.yaml` has written its text last, and removes it.
+    package var isConfigured = false
 
     package init(definition: ScheduleDefinition, action: ScheduleAction, state: ScheduleState) {
         self.definition = definition

@@ -82,10 +82,50 @@ struct ConfigurationFile {
             guard let root = try Yams.compose(yaml: SmallFile.read(path) ?? "") else {
                 return (ConfigReader(provider: environment), [])
             }
-            let file = try await FileProvider<YAMLSnapshot>(config: place)
-            return (ConfigReader(providers: [environment, file]), keys(of: root))
+            let known = withoutSchedules(root)
+            guard known != root else {
+                let file = try await FileProvider<YAMLSnapshot>(config: place)
+                return (ConfigReader(providers: [environment, file]), keys(of: root))
+            }
+            let file = InMemoryProvider(name: path, values: try values(of: known))
+            return (ConfigReader(providers: [environment, file]), keys(of: known))
         } catch {
             throw ExitError(.configuration, "the configuration “\(path)” is not valid YAML: \(error)")
+        }
+    }
+
+    /// ``ConfiguredSchedules`` reads that section, whose values are not plain settings.
+    private static func withoutSchedules(_ root: Node) -> Node {
+        guard var mapping = root.mapping, mapping[ConfiguredSchedules.key] != nil else { return root }
+        mapping[Node(ConfiguredSchedules.key)] = nil
+        return .mapping(mapping)
+    }
+
+    /// The settings as `YAMLSnapshot` reads them, which takes only a whole file.
+    private static func values(
+        of node: Node, below path: [String] = []
+    ) throws(SettingsError) -> [AbsoluteConfigKey: ConfigValue] {
+        func refuse(_ problem: String) -> SettingsError {
+            SettingsError(key: path.isEmpty ? "the file" : path.joined(separator: "."), problem: problem)
+        }
+        switch node {
+        case .mapping(let mapping):
+            var all: [AbsoluteConfigKey: ConfigValue] = [:]
+            for (key, value) in mapping {
+                guard let name = key.string else { throw refuse("has a key that is not a text") }
+                try all.merge(values(of: value, below: path + [name])) { first, _ in first }
+            }
+            return all
+        case .sequence(let sequence):
+            var texts: [String] = []
+            for element in sequence {
+                guard let text = element.scalar?.string else { throw refuse("takes a list of plain values") }
+                texts.append(text)
+            }
+            return [AbsoluteConfigKey(path): ConfigValue(.stringArray(texts), isSecret: false)]
+        case .scalar(let scalar):
+            return [AbsoluteConfigKey(path): ConfigValue(.string(scalar.string), isSecret: false)]
+        case .alias: throw refuse("has an alias that cannot be resolved")
         }
     }
 
@@ -101,7 +141,7 @@ struct ConfigurationFile {
     }
 
     /// The file; nil where there is none.
-    private static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
+    static func path(_ options: DataOptions, _ directory: DataDirectory) throws -> String? {
         let path = options.config ?? directory.configuration
         func refuse(_ reason: String) -> ExitError {
             ExitError(.configuration, "cannot read the configuration “\(path)”: \(reason)")

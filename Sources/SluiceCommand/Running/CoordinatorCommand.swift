@@ -11,7 +11,8 @@ struct CoordinatorCommand: AsyncParsableCommand {
         abstract: "Run the coordinator of a data directory.",
         discussion: """
             A data directory has one coordinator; a second one names the process of the first and exits with 75. Without \
-            a coordinator, submitted commands are stored and none is started.
+            a coordinator, submitted commands are stored and none is started. It applies the schedules of sluice.yaml (see \
+            “sluice schedule --help”).
 
             EXAMPLES
               sluice coordinator
@@ -43,9 +44,13 @@ struct CoordinatorCommand: AsyncParsableCommand {
                 logger.warning("The spool was not swept: \(error.message)")
             }
         }
+        let schedules = ScheduleApplication(data: data, store: store, logger: logger)
         let service = CoordinatorService(
             directory: directory, store: store, files: store, configuration: configuration, logger: logger,
-            whenReady: { Notify.ready() })
+            whenReady: {
+                Notify.ready()
+                Task { await schedules.run() }
+            })
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
         try await Services.run(service, logger: logger)
     }

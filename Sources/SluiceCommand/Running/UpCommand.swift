@@ -21,7 +21,7 @@ struct UpCommand: AsyncParsableCommand {
 
             SIGHUP installs a new release without a stop of the service: “up” drains its workers one after the other, \
             then the coordinator, and starts again from its path, with the same process id. Where its terminal was closed, \
-            SIGHUP drains and ends it.
+            SIGHUP drains and ends it. Each start applies the schedules of sluice.yaml (see “sluice schedule --help”).
 
             EXAMPLES
               sluice up

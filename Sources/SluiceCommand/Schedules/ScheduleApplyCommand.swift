@@ -17,6 +17,9 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
             A schedule has “cron”, a “command” or a “flow”, and may have “zone”, “missed”, “overlap”, “jitter”, “grace” and \
             “paused”. Nothing is changed where one of them cannot be used. An apply of the same file changes nothing.
 
+            Schedules may also stand in sluice.yaml, which the coordinator applies (see “sluice schedule --help”). --prune \
+            leaves those alone.
+
             EXAMPLES
               sluice schedule apply schedules.yaml
               sluice schedule apply schedules.yaml --prune --json
@@ -30,22 +33,21 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
         completion: .file(extensions: ["yaml", "yml", "json"]))
     var file: String
 
-    @Flag(name: .long, help: "Remove the schedules that the file does not have.")
+    @Flag(name: .long, help: "Remove the schedules that neither the file nor sluice.yaml has.")
     var prune = false
 
     @Flag(name: .long, help: "Accept types that no worker has ever been able to run.")
     var allowUnknown = false
 
     func run() async throws {
-        let puts = try ScheduleFile.schedules(file)
+        let entries = try ScheduleFile.schedules(file)
         let (_, store) = try data.store(create: true)
         var writer = ScheduleWriter(store: store, data: data)
-        var prepared: [(SchedulePut, ScheduleAction)] = []
-        for put in puts { prepared.append((put, try await writer.prepare(put, allowUnknown: allowUnknown))) }
+        let prepared = try await writer.prepare(entries, allowUnknown: allowUnknown)
         for (put, action) in prepared { say(put.definition.name, try writer.put(put, action).rawValue) }
         if prune {
-            let kept = Set(puts.map(\.definition.name))
-            for schedule in try store.schedules() where !kept.contains(schedule.name) {
+            let kept = Set(entries.map(\.name))
+            for schedule in try store.schedules() where !kept.contains(schedule.name) && !schedule.isConfigured {
                 try store.changeSchedule(schedule.name) { _ throws(StoreError) in nil }
                 say(schedule.name, "removed")
             }

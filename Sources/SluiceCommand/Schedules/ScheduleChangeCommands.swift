@@ -67,7 +67,12 @@ struct ScheduleResumeCommand: ParsableCommand {
 struct ScheduleRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove schedules. The commands that they have submitted stay.",
-        discussion: "EXAMPLES\n  sluice schedule remove nightly")
+        discussion: """
+            One that is in sluice.yaml comes back when the coordinator starts again: remove it there, or pause it.
+
+            EXAMPLES
+              sluice schedule remove nightly
+            """)
 
     @OptionGroup var names: ScheduleNames
 

@@ -25,42 +25,40 @@ enum ScheduleFile {
 
     /// A YAML or JSON text.
     private static func value(_ bytes: [UInt8], _ path: String) throws -> JSONValue {
-        do throws(SourceError) { return try YAMLText.parse(bytes).value } catch {
-            throw ExitError(.data, "\(path): \(error)")
+        try located(bytes, path).value
+    }
+
+    /// A YAML or JSON text with positions.
+    static func located(_ bytes: [UInt8], _ path: String) throws -> LocatedValue {
+        do throws(SourceError) { return try YAMLText.parse(bytes) } catch {
+            throw ExitError(.data, error.position.map { "\(path):\($0.line): \(error.problem)" } ?? "\(path): \(error)")
         }
     }
 
     /// The schedules of a file: a mapping “schedules” of names, and the zone of those that name none.
-    static func schedules(_ path: String) throws -> [SchedulePut] {
-        let value = try value(FlowFile.bytes(path), path)
+    static func schedules(_ path: String) throws -> [ScheduleEntry] {
+        let value = try located(FlowFile.bytes(path), path)
         guard let members = value.members else {
-            throw ExitError(.data, "\(path): it must be a mapping with “schedules”, not \(value.kind)")
+            throw ExitError(.data, "\(path): it must be a mapping with “schedules”, not \(value.value.kind)")
         }
         // With --prune a file without it would remove every schedule.
-        guard value["schedules"] != nil else {
+        guard let schedules = members.first(where: { $0.name == "schedules" }) else {
             throw ExitError(
                 .data, "\(path): “schedules” is missing, a mapping of names; it may be empty: schedules: {}")
         }
         var zone = "UTC"
-        var puts: [SchedulePut] = []
-        for member in members where member.name == "zone" {
-            guard let name = member.value.string else { throw ExitError(.data, "\(path): “zone” must be a string") }
-            zone = name
-        }
-        for member in members where member.name != "zone" {
-            guard member.name == "schedules", let schedules = member.value.members else {
+        for member in members where member.name != "schedules" {
+            let place = "\(path):\(member.position.line)"
+            guard member.name == "zone" else {
                 throw ExitError(
                     .data,
-                    "\(path): unknown key “\(member.name)”: a file has “zone” and “schedules”, a mapping of names")
+                    "\(place): unknown key “\(member.name)”: a file has “zone” and “schedules”, a mapping of names")
             }
-            for schedule in schedules {
-                do throws(ScheduleError) {
-                    puts.append(try SchedulePut(schedule.value, name: schedule.name, defaultZone: zone))
-                } catch {
-                    throw ExitError(.data, "\(path): \(error)")
-                }
+            guard let name = member.value.value.string else {
+                throw ExitError(.data, "\(place): “zone” must be a string")
             }
+            zone = name
         }
-        return puts
+        return try ScheduleEntry.entries(of: schedules, in: path, zone: zone)
     }
 }

@@ -79,6 +79,7 @@ struct ScheduleShowCommand: ParsableCommand {
             facts.append(("last", "\(ScheduleText.local(last, definition.zone))\(id)"))
         }
         facts.append(("state", ScheduleText.next(of: schedule, now: now)))
+        if schedule.isConfigured { facts.append(("from", "sluice.yaml")) }
         facts.append((definition.body.key, definition.body.value.text))
         return facts
     }

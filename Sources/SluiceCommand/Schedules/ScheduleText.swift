@@ -10,7 +10,8 @@ enum ScheduleText {
             .init("next", time(state.next)), .init("last", time(state.last)),
             .init("lastId", state.lastID.map { .string($0.description) } ?? .null),
             .init("fired", .integer(state.fired)), .init("skipped", .integer(state.skipped)),
-            .init("paused", .bool(state.paused)), .init("reason", state.reason.map { .string($0) } ?? .null),
+            .init("paused", .bool(state.paused)), .init("configured", .bool(schedule.isConfigured)),
+            .init("reason", state.reason.map { .string($0) } ?? .null),
         ]
     }
 

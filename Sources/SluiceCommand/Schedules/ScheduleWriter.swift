@@ -35,20 +35,44 @@ struct ScheduleWriter {
         return action
     }
 
+    /// Checks all schedules of a file before one of them is stored.
+    /// - Throws: as ``prepare(_:allowUnknown:)-(SchedulePut,_)``, with file and line.
+    mutating func prepare(
+        _ entries: [ScheduleEntry], allowUnknown: Bool
+    ) async throws -> [(SchedulePut, ScheduleAction)] {
+        var prepared: [(SchedulePut, ScheduleAction)] = []
+        for entry in entries {
+            let action: ScheduleAction
+            do {
+                action = try await prepare(entry.put, allowUnknown: allowUnknown)
+            } catch {
+                throw entry.placed(error)
+            }
+            prepared.append((entry.put, action))
+        }
+        return prepared
+    }
+
     /// Stores a schedule. One with the same text stays as it is.
-    func put(_ put: SchedulePut, _ action: ScheduleAction, now: Timestamp = .now) throws(StoreError) -> Change {
+    /// - Parameter isConfigured: its text is that of `sluice.yaml`. It belongs to the writer that has changed its text last.
+    static func put(
+        _ put: SchedulePut, _ action: ScheduleAction, in store: SQLiteStore, isConfigured: Bool, now: Timestamp = .now
+    ) throws(StoreError) -> Change {
         let timing = ScheduleTiming(put.definition, in: .system)
         var change = Change.unchanged
         try store.changeSchedule(put.definition.name) { old throws(StoreError) in
             guard let old else {
                 change = .created
-                return StoredSchedule(
+                var new = StoredSchedule(
                     definition: put.definition, action: action,
                     state: timing.firstState(now: now, paused: put.paused ?? false))
+                new.isConfigured = isConfigured
+                return new
             }
             var new = old
             new.definition = put.definition
             new.action = action
+            if new != old { new.isConfigured = isConfigured }
             new.state = timing.state(old.state, replacing: old.definition, now: now)
             if let paused = put.paused, paused != old.state.paused {
                 new.state = paused ? timing.paused(new.state) : timing.resumed(new.state, now: now)
@@ -57,6 +81,10 @@ struct ScheduleWriter {
             return new
         }
         return change
+    }
+
+    func put(_ put: SchedulePut, _ action: ScheduleAction) throws(StoreError) -> Change {
+        try Self.put(put, action, in: store, isConfigured: false)
     }
 }
 

@@ -34,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let others = await configuration(directory) + StoredDataCheck(directory).findings()
+        let others = await configuration(directory) + schedules() + StoredDataCheck(directory).findings()
         let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
@@ -49,6 +49,18 @@ struct DoctorCommand: AsyncParsableCommand {
         case .ok, .note: return
         case .warning: throw ExitError(.failed, nil)
         case .broken: throw ExitError(.internalError, nil)
+        }
+    }
+
+    /// Whether a coordinator could apply the schedules of sluice.yaml; nothing where it has none.
+    private func schedules() async -> [Finding] {
+        do {
+            guard let schedules = try ConfiguredSchedules(data), !schedules.entries.isEmpty else { return [] }
+            // Without a store the types of commands are not known.
+            if let (_, store) = try? data.store() { try await schedules.check(store) }
+            return [Finding("schedules", .ok, "sluice.yaml has \(schedules.entries.count), which can be used")]
+        } catch {
+            return [Finding("schedules", .warning, ExitError(error).message ?? "\(error)")]
         }
     }
 

@@ -158,6 +158,7 @@ extension Connection {
         statement.bind(state.skipped, at: 9)
         statement.bind(state.paused, at: 10)
         statement.bind(state.reason, at: 11)
+        statement.bind(schedule.isConfigured, at: 12)
         try statement.run()
     }
 
@@ -183,5 +184,6 @@ extension StoredSchedule {
             state: ScheduleState(
                 since: row.time(3), next: row.optionalTime(4), last: row.optionalTime(5), lastID: try row.optionalID(6),
                 fired: row.int64(7), skipped: row.int64(8), paused: row.bool(9), reason: row.optionalText(10)))
+        isConfigured = row.bool(11)
     }
 }

@@ -49,7 +49,7 @@ enum Query: Int, CaseIterable {
     private static let heldBySchedule =
         "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1) AND name > ?3"
     private static let scheduleColumns =
-        "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason"
+        "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason, configured"
 
     /// Commands that an execution has left waiting. One that was never claimed waits for its producer's time.
     private static let heldBackBy = """
@@ -354,7 +354,8 @@ enum Query: Int, CaseIterable {
         case .hasSchedule: "SELECT 1 FROM schedule WHERE name > ?1 AND paused = 0 LIMIT 1"
         case .saveSchedule:
             """
-            INSERT OR REPLACE INTO schedule(\(Self.scheduleColumns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            INSERT OR REPLACE INTO schedule(\(Self.scheduleColumns))
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
             """
         case .holdSchedule: "UPDATE schedule SET next = NULL, reason = ?2 WHERE name = ?1"
         case .removeSchedule: "DELETE FROM schedule WHERE name = ?1"

@@ -168,7 +168,8 @@ enum Schema {
         -- `since` are decided.
         CREATE TABLE schedule(
             name TEXT PRIMARY KEY, definition TEXT NOT NULL, action TEXT NOT NULL, since INTEGER NOT NULL, next INTEGER,
-            last INTEGER, last_id BLOB, fired INTEGER NOT NULL, skipped INTEGER NOT NULL, paused INTEGER NOT NULL, reason TEXT
+            last INTEGER, last_id BLOB, fired INTEGER NOT NULL, skipped INTEGER NOT NULL, paused INTEGER NOT NULL, reason TEXT,
+            configured INTEGER NOT NULL DEFAULT 0 -- its text is that of sluice.yaml
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX schedule_next ON schedule(next) WHERE next IS NOT NULL;
         -- Commands that wait for one of another shard, commands for which one of another shard waits, and what is to be told

@@ -1,0 +1,80 @@
+internal import Commands
+internal import FlowText
+internal import Host
+internal import Store
+
+/// The schedules of `sluice.yaml`: the mapping `schedules` of names, in which `zone` may be the zone of those that name
+/// none.
+struct ConfiguredSchedules {
+    /// The key of `sluice.yaml`.
+    static let key = "schedules"
+
+    let entries: [ScheduleEntry]
+    private let data: DataOptions
+
+    /// - Returns: nil where there is no file.
+    /// - Throws: ``ExitError`` with file, line and what to do.
+    init?(_ data: DataOptions) throws {
+        guard let path = try ConfigurationFile.path(data, data.directory()) else { return nil }
+        self.data = data
+        let text = SmallFile.read(path) ?? ""
+        guard text.utf8.contains("schedules".utf8) else {
+            entries = []
+            return
+        }
+        let file = try ScheduleFile.located(Array(text.utf8), path)
+        // Without the section all of them have vanished.
+        guard let section = file.members?.first(where: { $0.name == Self.key }), section.value.value != .null else {
+            entries = []
+            return
+        }
+        var zone = "UTC"
+        // A mapping is a schedule of that name.
+        let setting = section.value.members?.first { $0.name == "zone" && $0.value.value.members == nil }
+        if let setting {
+            guard let name = setting.value.value.string else {
+                throw ExitError(
+                    .data,
+                    "\(path):\(setting.position.line): “schedules.zone” is \(setting.value.value.kind) and must be an IANA "
+                        + "name, for example Europe/Berlin")
+            }
+            zone = name
+        }
+        entries = try ScheduleEntry.entries(of: section, in: path, zone: zone, without: setting == nil ? nil : "zone")
+    }
+
+    /// Checks the schedules as ``apply(to:)`` does, and changes nothing.
+    func check(_ store: SQLiteStore) async throws {
+        var writer = ScheduleWriter(store: store, data: data)
+        _ = try await writer.prepare(entries, allowUnknown: false)
+    }
+
+    /// Puts all schedules, or none where one of them cannot be used, and removes those that have vanished.
+    /// - Returns: a sentence for each change.
+    func apply(to store: SQLiteStore) async throws -> [String] {
+        var writer = ScheduleWriter(store: store, data: data)
+        let prepared = try await writer.prepare(entries, allowUnknown: false)
+        let names = Set(entries.map(\.name))
+        return try await onThread("schedules") { () throws(StoreError) in
+            var changes: [String] = []
+            for (put, action) in prepared {
+                let change = try ScheduleWriter.put(put, action, in: store, isConfigured: true)
+                if change != .unchanged {
+                    changes.append("The schedule “\(put.definition.name)” of sluice.yaml was \(change.rawValue).")
+                }
+            }
+            for schedule in try store.schedules() where schedule.isConfigured && !names.contains(schedule.name) {
+                var isRemoved = false
+                try store.changeSchedule(schedule.name) { now throws(StoreError) in
+                    // A person may have put it meanwhile.
+                    isRemoved = now?.isConfigured ?? false
+                    return isRemoved ? nil : now
+                }
+                if isRemoved {
+                    changes.append("The schedule “\(schedule.name)” was removed, because sluice.yaml has it no more.")
+                }
+            }
+            return changes
+        }
+    }
+}
