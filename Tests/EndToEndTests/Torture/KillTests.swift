@@ -41,7 +41,8 @@ extension EndToEndTests {
                 print(
                     "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
                         + "\(ledger.entries.count) acknowledged, \(checker.transitions) transitions, "
-                        + "\(receiver.requests.count) requests, \(checker.repeatedMessages) messages repeated, endings \(checker.endings), "
+                        + "\(receiver.requests.count) requests, \(checker.repeatedMessages) messages repeated, "
+                        + "\(checker.fired) times of schedules, endings \(checker.endings), "
                         + "charged with deaths \(checker.crashes.sorted { $0.key < $1.key })")
                 for violation in checker.violations.prefix(50) { print("violation: \(violation)") }
                 #expect(
@@ -56,6 +57,7 @@ extension EndToEndTests {
                 #expect(ledger.entries.values.contains { $0.kind == .poison })
                 #expect(receiver.requests.contains { $0.method == "POST" })
                 #expect(checker.repeatedMessages > 0 || Self.kills < 50)
+                #expect(checker.fired > Torture.TortureSchedule.allCases.count)
                 #expect(!runs.isEmpty && receiver.requests.contains { $0.method == "GET" })
             }
         }

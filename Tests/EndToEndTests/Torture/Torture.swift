@@ -10,9 +10,9 @@ import TestSupport
 final class Torture: Sendable {
     static let workers = 3
 
-    private let installation: Installation
+    let installation: Installation
     let receiver: MisbehavingReceiver
-    private let ledger: TortureLedger
+    let ledger: TortureLedger
     private let store: SQLiteStore
     private let seed: UInt64
     private let sources: [(path: String, sha256: String)]
@@ -51,6 +51,7 @@ final class Torture: Sendable {
 
     /// Runs the schedule, waits until every command has ended, and ends the processes in order.
     func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
+        try await putSchedules()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in 0...Self.workers { group.addTask { try await self.superviseSlot(slot) } }
             async let poisoned: Void = poison()
@@ -61,6 +62,7 @@ final class Torture: Sendable {
                 actors.addTask { try await self.cancelAndRetry() }
                 try await actors.waitForAll()
             }
+            try await pauseSchedules()
             try await drain()
             // The last kill comes before the first SIGTERM.
             try await poisoned

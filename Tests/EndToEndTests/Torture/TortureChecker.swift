@@ -16,6 +16,8 @@ struct TortureChecker {
     /// The number of healthy commands by the number of deaths that they were charged with.
     private(set) var crashes: [Int: Int] = [:]
     private(set) var transitions = 0
+    /// Times of schedules that fired.
+    private(set) var fired = 0
     /// The deliveries of messages, by path.
     private let messages: [String: [ReceivedRequest]]
     /// Messages that arrived more than once.
@@ -36,6 +38,10 @@ struct TortureChecker {
         checkEndings(commands)
         try checkTransitions(commands)
         try checkCounts(commands)
+        var schedules = ScheduleChecker()
+        for schedule in try store.schedules() { schedules.check(schedule, commands.values) }
+        violations += schedules.violations
+        fired = schedules.fired
         for shard in 0..<store.shardCount {
             for problem in try store.integrityCheck(shard: shard) { violations.append("shard \(shard): \(problem)") }
             for problem in try store.relationProblems(shard: shard) { violations.append("shard \(shard): \(problem)") }
