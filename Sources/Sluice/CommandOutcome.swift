@@ -9,6 +9,14 @@ public struct CommandOutcome: Sendable, Equatable {
     /// The result of the operation, as JSON; nil where it returned none, and after an end other than success.
     public var result: [UInt8]?
 
+    /// - Parameter status: a final one.
+    package init(id: CommandID, status: CommandStatus, reason: String?, result: [UInt8]?) {
+        self.id = id
+        self.status = status
+        self.reason = reason
+        self.result = result
+    }
+
     /// Whether the status is `success`.
     public var isSuccess: Bool { status == .success }
 }

@@ -15,7 +15,8 @@ actor EventSubscriber {
 
     private let loop: PollLoop
     private let store: any CommandStore
-    private let endpoint: Endpoint
+    /// Nil: events come by ``deliver(_:)`` only.
+    private let endpoint: Endpoint?
     private let context: Context
     private var socket: EventSocket?
     private var listeners: [Int: Listener] = [:]
@@ -35,7 +36,7 @@ actor EventSubscriber {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(store: any CommandStore, endpoint: Endpoint, context: Context) throws(ZeroMQError) {
+    init(store: any CommandStore, endpoint: Endpoint?, context: Context) throws(ZeroMQError) {
         loop = try PollLoop(name: "sluice-events")
         self.store = store
         self.endpoint = endpoint
@@ -189,6 +190,7 @@ actor EventSubscriber {
     // MARK: The socket
 
     private func subscribe(_ prefix: [UInt8]) -> Bool {
+        guard let endpoint else { return true }
         do throws(ZeroMQError) {
             if socket == nil {
                 socket = try EventSocket(endpoint, context: context, loop: loop) { [weak self] in
@@ -207,6 +209,11 @@ actor EventSubscriber {
             guard let frame = socket?.next() else { return }
             dispatch(frame)
         }
+    }
+
+    /// Takes an event that did not come by the socket.
+    nonisolated func deliver(_ frame: [UInt8]) {
+        loop.perform { self.assumeIsolated { $0.dispatch(frame) } }
     }
 
     private func dispatch(_ frame: [UInt8]) {

@@ -29,11 +29,11 @@ extension SluiceClient {
 
     /// As ``submit(_:allowUnknownTypes:)``, and says whether the flow is new, or existed already under its unique key.
     public func submitOrFind(_ flow: FlowDraft, allowUnknownTypes: Bool = false) async throws -> Submission {
-        let found = try await aside { [store] () throws(SluiceError) in
+        let found = try await aside { [store, clock] () throws(SluiceError) in
             let plan: FlowPlan
             do throws(FlowError) { plan = try FlowPlan(flow) } catch { throw SluiceError(error) }
             do throws(StoreError) {
-                return try store.submit(plan, allowUnknownTypes: allowUnknownTypes, now: .now)
+                return try store.submit(plan, allowUnknownTypes: allowUnknownTypes, now: clock())
             } catch {
                 throw SluiceError(error)
             }

@@ -16,9 +16,9 @@ extension SluiceClient {
     ///   or `tooManyTimes`.
     @discardableResult
     public func cancel(_ id: CommandID, reason: String = "cancelled by a person") async throws -> Bool {
-        let outcome = try await read { store throws(StoreError) in
+        let outcome = try await read { [clock] store throws(StoreError) in
             guard try store.command(id) != nil else { return nil as CancelOutcome? }
-            return try store.cancel(id, reason: reason, now: .now)
+            return try store.cancel(id, reason: reason, now: clock())
         }
         switch outcome {
         case nil: throw SluiceError.unknown(id)
@@ -42,7 +42,9 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where its status is not `error`, `cancelled`
     ///   or `tooManyTimes`; `conflict` where another command holds its unique key now.
     public func retry(_ id: CommandID) async throws {
-        try await change(id, "be retried") { store throws(StoreError) in try store.retry(id, now: .now) }
+        try await change(id, "be retried") { [clock] store throws(StoreError) in
+            try store.retry(id, now: clock())
+        }
     }
 
     /// Settles a command that is in doubt.
@@ -53,8 +55,8 @@ extension SluiceClient {
     ///   another status.
     public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
         let spool = Spool(directory: directory.spool)
-        try await change(id, "be resolved as \(status)") { store throws(StoreError) in
-            let effects = try store.resolve(id, as: status, now: .now)
+        try await change(id, "be resolved as \(status)") { [clock] store throws(StoreError) in
+            let effects = try store.resolve(id, as: status, now: clock())
             // A delivered file is not sent again, so its spooled copy can go.
             if effects != nil, status == .success, let payload = try store.payload(id) {
                 spool.discard(stored: payload)
@@ -88,8 +90,8 @@ extension SluiceClient {
     /// quality of service counts when it runs again.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command has ended.
     public func requalify(_ id: CommandID, to qos: QualityOfService) async throws {
-        let (isChanged, status) = try await read { store throws(StoreError) in
-            (try store.requalify(id, qos: qos, now: .now), try store.command(id)?.status)
+        let (isChanged, status) = try await read { [clock] store throws(StoreError) in
+            (try store.requalify(id, qos: qos, now: clock()), try store.command(id)?.status)
         }
         guard let status else { throw SluiceError.unknown(id) }
         guard isChanged else {
@@ -108,9 +110,9 @@ extension SluiceClient {
     ///   - destination: nil, the default: every destination.
     public func pause(qos: QualityOfService? = nil, destination: Destination? = nil) async throws {
         let key = SettingKey.pause(qos: qos, destination: destination)
-        _ = try await read { store throws(StoreError) in
+        _ = try await read { [clock] store throws(StoreError) in
             guard try store.setting(key) == nil else { return }
-            try store.set(key, to: Timestamp.now.description)
+            try store.set(key, to: clock().description)
         }
         batcher.send(.settingsChanged, [])
     }

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Operations
 package import Store
 internal import Synchronization
-internal import Wire
+package import Wire
 internal import ZeroMQ
 
 /// Submits commands, reads them, waits for their ends, and changes them.
@@ -17,9 +17,12 @@ internal import ZeroMQ
 public final class SluiceClient: Sendable {
     package let store: any CommandStore
     package let directory: DataDirectory
-    let registry: OperationRegistry
+    package let registry: OperationRegistry
     private let context: Context
-    private let run: RunDirectoryDescriptor
+    /// Nil: there is no coordinator.
+    private let run: RunDirectoryDescriptor?
+    /// The wall clock of the rows that it writes.
+    let clock: @Sendable () -> Timestamp
     let batcher: SubmitBatcher
     private let subscriber = Mutex(Subscription.unopened)
     /// Reads block, so they have threads of their own.
@@ -69,14 +72,48 @@ public final class SluiceClient: Sendable {
         self.directory = directory
         self.store = store
         self.registry = registry
+        clock = { .now }
         do throws(ZeroMQError) {
-            run = try RunDirectoryDescriptor(directory)
+            let run = try RunDirectoryDescriptor(directory)
+            self.run = run
             context = try Context()
-            batcher = try SubmitBatcher(store: store, endpoint: run.endpoint(.intake), context: context)
+            batcher = try SubmitBatcher(
+                store: store, hints: .socket(run.endpoint(.intake), context), clock: clock)
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
         batcher.start()
+    }
+
+    /// A client of a store that no other process uses: it opens no sockets.
+    /// - Parameters:
+    ///   - directory: for what lies beside the store; it need not exist.
+    ///   - clock: the wall clock of the rows that it writes.
+    ///   - hint: takes the hints that a coordinator would get, on a thread of the client.
+    package init(
+        of store: any CommandStore, directory: DataDirectory, registry: OperationRegistry,
+        clock: @escaping @Sendable () -> Timestamp, hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
+    ) throws(SluiceError) {
+        self.directory = directory
+        self.store = store
+        self.registry = registry
+        self.clock = clock
+        run = nil
+        do throws(ZeroMQError) {
+            context = try Context()
+            batcher = try SubmitBatcher(store: store, hints: .process(hint), clock: clock)
+        } catch {
+            throw SluiceError(error)
+        }
+    }
+
+    /// Passes an event to streams and waits, as if the coordinator had published it.
+    package func deliver(_ frame: [UInt8]) {
+        let open: EventSubscriber? = subscriber.withLock { subscriber in
+            guard case .open(let open) = subscriber else { return nil }
+            return open
+        }
+        open?.deliver(frame)
     }
 
     /// Sends hints about commands that were submitted without the client. The first 256 are enough: the
@@ -178,7 +215,7 @@ public final class SluiceClient: Sendable {
             case .unopened: break
             }
             do throws(ZeroMQError) {
-                let made = try EventSubscriber(store: store, endpoint: run.endpoint(.events), context: context)
+                let made = try EventSubscriber(store: store, endpoint: run?.endpoint(.events), context: context)
                 subscriber = .open(made)
                 return .success(made)
             } catch {

@@ -23,8 +23,8 @@ actor SubmitBatcher {
 
     private let loop: PollLoop
     private let store: any CommandStore
-    private let endpoint: Endpoint
-    private let context: Context
+    private let target: HintTarget
+    private let clock: @Sendable () -> Timestamp
     private var hints: HintSender?
     private var isClosed = false
     private let queue = SubmitQueue()
@@ -36,11 +36,14 @@ actor SubmitBatcher {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(store: any CommandStore, endpoint: Endpoint, context: Context) throws(ZeroMQError) {
+    /// - Parameter clock: the time of the submits.
+    init(
+        store: any CommandStore, hints target: HintTarget, clock: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws(ZeroMQError) {
         loop = try PollLoop(name: "sluice-submit")
         self.store = store
-        self.endpoint = endpoint
-        self.context = context
+        self.target = target
+        self.clock = clock
     }
 
     deinit {
@@ -91,7 +94,7 @@ actor SubmitBatcher {
         }
         guard lane.queue.add(entry) else { return }
         lane.thread.perform { [self] in
-            lane.queue.commit(to: store, batch: Self.batch) { drafts, results, now in
+            lane.queue.commit(to: store, clock: clock, batch: Self.batch) { drafts, results, now in
                 loop.perform { self.assumeIsolated { $0.tell(drafts, results, now: now) } }
             }
         }
@@ -114,7 +117,9 @@ actor SubmitBatcher {
     }
 
     private func commit() {
-        queue.commit(to: store, batch: Self.batch) { drafts, results, now in tell(drafts, results, now: now) }
+        queue.commit(to: store, clock: clock, batch: Self.batch) { drafts, results, now in
+            tell(drafts, results, now: now)
+        }
     }
 
     private func tell(_ drafts: [CommandDraft], _ results: Results, now: Timestamp) {
@@ -124,19 +129,21 @@ actor SubmitBatcher {
             submission.flatMap { draft.ready($0, now: now) }
         }
         guard !ready.isEmpty else { return }
+        if case .process(let hint) = target { return hint(.ready, ready.map(\.id)) }
         connect()
         hints?.send(.submitted(Submitted(ready)))
     }
 
     private func hint(_ kind: Hint.Kind, _ ids: [CommandID]) {
         guard !ids.isEmpty || kind == .settingsChanged else { return }
+        if case .process(let hint) = target { return hint(kind, ids) }
         connect()
         hints?.send(kind, ids)
     }
 
     private func connect() {
         // A socket made after the end would never close, and the context ends with its last socket.
-        guard !isClosed else { return }
+        guard !isClosed, case .socket(let endpoint, let context) = target else { return }
         // Without a socket, the coordinator's sweep finds the commands.
         if hints == nil { hints = try? HintSender(endpoint, context: context, loop: loop) }
     }

@@ -23,9 +23,11 @@ final class SubmitQueue: Sendable {
     }
 
     /// Commits what waits, in transactions of about `batch` drafts.
-    /// - Parameter committed: called after each commit, before the submissions hear of it.
+    /// - Parameters:
+    ///   - clock: the time of the submits.
+    ///   - committed: called after each commit, before the submissions hear of it.
     func commit(
-        to store: any CommandStore, batch: Int,
+        to store: any CommandStore, clock: () -> Timestamp, batch: Int,
         committed: ([CommandDraft], [Result<Submission, StoreError>], Timestamp) -> Void
     ) {
         let taken = waiting.withLock { waiting in
@@ -43,7 +45,7 @@ final class SubmitQueue: Sendable {
             }
             let entries = taken[start..<end]
             let drafts = entries.count == 1 ? entries[start].drafts : entries.flatMap(\.drafts)
-            let now = Timestamp.now
+            let now = clock()
             let results = store.submit(drafts, allowUnknownTypes: allowed, now: now)
             committed(drafts, results, now)
             var position = 0

@@ -215,7 +215,7 @@ import ZeroMQ
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
             let context = try Context()
             let lane = try SubmitBatcher(
-                store: rig.store, endpoint: .ipc(path: rig.directory.run.socket(.intake)), context: context)
+                store: rig.store, hints: .socket(.ipc(path: rig.directory.run.socket(.intake)), context))
             lane.start()
             await lane.close()
             // As from a task that had come as far as this when the client was closed.

@@ -95,7 +95,8 @@ extension Executor {
             meter: TransferMeter(
                 CommandType.direction(of: command.type), offset: command.offset, total: command.total),
             pace: Pace(bytesPerSecond: bytesPerSecond), saver: { [self] in try await save($0, of: claimed) },
-            publisher: { [publish] in publish(Published(topic: $0, body: $1.text)) })
+            publisher: { [publish] in publish(Published(topic: $0, body: $1.text)) },
+            observer: observer)
     }
 }
 

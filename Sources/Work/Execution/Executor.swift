@@ -47,6 +47,7 @@ final class Executor: Sendable {
     let committers: [GroupCommitter]
     /// Nil leaves payloads as they are.
     private let references: PayloadReferences?
+    let observer: (any ExecutionObserver)?
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
     let publish: @Sendable (Published) -> Void
@@ -60,17 +61,19 @@ final class Executor: Sendable {
     ///   - operationExecutor: runs the operations; nil for the cooperative pool, whose threads no operation may
     ///     block.
     ///   - references: resolves references to results in payloads; nil leaves payloads as they are.
+    ///   - observer: hears of the steps of executions; nil: they are not observed.
     ///   - publish: sends an event of an execution, from any thread.
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
         startedExecutions: sending StartedExecutions?, references: PayloadReferences? = nil,
-        operationExecutor: (any TaskExecutor)? = nil,
+        operationExecutor: (any TaskExecutor)? = nil, observer: (any ExecutionObserver)? = nil,
         wakeReporter: @escaping @Sendable () -> Void,
         publish: @escaping @Sendable (Published) -> Void = { _ in }
     ) {
         self.registry = registry
         self.committers = committers
         self.references = references
+        self.observer = observer
         self.logger = logger
         self.wakeReporter = wakeReporter
         self.publish = publish
@@ -186,6 +189,7 @@ final class Executor: Sendable {
                 try await operation.prepare(execution)
                 guard await commitSent(execution) else { throw CancellationError() }
             }
+            await observer?.started(execution)
             outcome = .success(try await operation.execute(execution))
         } catch {
             if (error as? CommandFailure)?.fault == .reset { await awaitOtherResets(execution) }

@@ -15,13 +15,15 @@ public final class CommandExecution: Sendable {
     private let saver: @Sendable ([UInt8]) async throws -> Void
     private let held = Mutex<(any Sendable)?>(nil)
     private let publisher: @Sendable (_ topic: String, _ body: JSONValue) -> Void
+    private let observer: (any ExecutionObserver)?
 
     /// - Parameter saver: makes a checkpoint durable; throws where the command is in other hands.
     package init(
         command: Command, payload: [UInt8], checkpoint: [UInt8]? = nil, meter: TransferMeter,
         pace: Pace = Pace(),
         saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in },
-        publisher: @escaping @Sendable (_ topic: String, _ body: JSONValue) -> Void = { _, _ in }
+        publisher: @escaping @Sendable (_ topic: String, _ body: JSONValue) -> Void = { _, _ in },
+        observer: (any ExecutionObserver)? = nil
     ) {
         self.command = command
         self.payload = payload
@@ -30,13 +32,14 @@ public final class CommandExecution: Sendable {
         self.pace = pace
         self.saver = saver
         self.publisher = publisher
+        self.observer = observer
     }
 
     /// The same execution with another payload.
     convenience init(_ execution: CommandExecution, payload: [UInt8]) {
         self.init(
             command: execution.command, payload: payload, checkpoint: execution.checkpoint, meter: execution.meter,
-            pace: execution.pace, saver: execution.saver, publisher: execution.publisher)
+            pace: execution.pace, saver: execution.saver, publisher: execution.publisher, observer: execution.observer)
     }
 
     public var id: CommandID { command.id }
@@ -52,7 +55,10 @@ public final class CommandExecution: Sendable {
 
     /// Reports how many bytes from the start are durable at the destination, of `total` (0: not known).
     /// Shown as progress; stored at most 4 times a second.
-    public func progress(offset: Int64, total: Int64) { meter.progress(offset: offset, total: total) }
+    public func progress(offset: Int64, total: Int64) {
+        meter.progress(offset: offset, total: total)
+        observer?.progressed(offset: offset, total: total)
+    }
 
     /// Reports how many bytes of the file have gone into a checksum, while no bytes move. Shown in place of the
     /// offset, and not stored. The next ``progress(offset:total:)`` ends it.
@@ -81,6 +87,7 @@ public final class CommandExecution: Sendable {
             throw CommandFailure(.final, reason: problem, ambiguous: true)
         }
         try await saver(state)
+        await observer?.saved(state)
     }
 
     /// Publishes an event to monitors, under a topic of `Published.topics`. It is a hint that may be lost.

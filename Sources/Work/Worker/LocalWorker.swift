@@ -1,0 +1,111 @@
+package import Commands
+internal import Host
+package import Logging
+package import Store
+internal import Synchronization
+package import Wire
+
+/// A worker without a coordinator: it executes the commands that it is given, one at a time, on the path of every worker.
+///
+/// It has no lock of a seat and no sockets, so it serves stores that no other process uses. The last reference ends its
+/// threads, and waits for them.
+package final class LocalWorker: Sendable {
+    private let executor: Executor
+    private let committers: [GroupCommitter]
+    private let store: any CommandStore
+    private let session: Session
+    private let offered = Mutex<Int64>(0)
+
+    /// Operations may block their threads, which all local workers of the process share.
+    private static let threads = OperationExecutor(maxThreads: 64)
+
+    /// Opens a session.
+    /// - Parameters:
+    ///   - epoch: another one for each worker on the store.
+    ///   - clock: the wall clock that the store's rows get.
+    ///   - observer: hears of the steps of each execution.
+    package init(
+        store: any CommandStore, registry: OperationRegistry, epoch: Int64,
+        clock: @escaping @Sendable () -> Timestamp, observer: any ExecutionObserver, logger: Logger
+    ) throws(StoreError) {
+        let session = Session(seat: 0, epoch: epoch, pid: 0, startTime: 0, bootID: "")
+        try store.open(session)
+        let limiter = CommitLimiter()
+        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, limiter: limiter) }
+        let executor = Executor(
+            registry: registry, committers: committers, concurrency: 1, logger: logger, startedExecutions: nil,
+            references: PayloadReferences(store: store), operationExecutor: Self.threads, observer: observer,
+            wakeReporter: {})
+        for (shard, committer) in committers.enumerated() {
+            committer.start(
+                commit: { writes, timeout throws(StoreError) in
+                    try store.apply(
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: clock(), timeout: timeout)
+                },
+                deliver: { executor.committed($0, shard: shard) })
+        }
+        self.store = store
+        self.session = session
+        self.executor = executor
+        self.committers = committers
+    }
+
+    deinit {
+        executor.close()
+        for committer in committers { committer.close() }
+        // The rows of a session in memory end with the store; elsewhere a reap removes them.
+        try? store.close(seat: session.seat, epoch: session.epoch)
+    }
+
+    package func executes(_ type: String) -> Bool { executor.registry[type] != nil }
+
+    /// Claims a ready command, executes it, and returns when its end is committed, or the command is in other hands.
+    /// - Returns: the transitions, none where the command could not be claimed; and the effects on other commands.
+    package func execute(_ command: ReadyCommand) async -> (reports: [StatusReport], effects: Effects) {
+        let number = offered.withLock { count in
+            count += 1
+            return count
+        }
+        var offer = Offers.Offer(
+            id: command.id, type: command.type, qos: command.qos, suspect: command.suspect,
+            group: Offers.group(of: command.destination), order: number)
+        offer.turn = command.turn
+        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: .now)
+        await withCheckedContinuation { continuation in executor.whenIdle { continuation.resume() } }
+        let (_, reports, effects) = executor.takeReports()
+        return (reports, effects)
+    }
+
+    /// Makes writes in the name of this worker, as an earlier execution has made them.
+    package func apply(_ writes: [ExecutionWrite], shard: Int, now: Timestamp) throws(StoreError) -> CommitOutcome {
+        try store.apply(
+            writes, shard: shard, seat: session.seat, epoch: session.epoch, now: now, timeout: WriteTimeout.foreground)
+    }
+
+    /// Stops an execution that has a cancellation request in the store.
+    package func cancel(_ command: CommandClaim) {
+        var control = ControlState()
+        control.cancels = [command]
+        executor.control(control)
+    }
+
+    /// Stops an execution and releases its command.
+    /// - Parameter reason: a sentence.
+    package func release(_ command: CommandClaim, reason: String) {
+        var control = ControlState()
+        control.stops = [ControlState.Stop(.release, command, reason: reason)]
+        executor.control(control)
+    }
+
+    /// Reaps this worker as one that has died: its commands are released or put in doubt, and the next writes of its
+    /// executions find nothing. Then stops the executions.
+    /// - Returns: the effects of the reap.
+    package func die(now: Timestamp) throws(StoreError) -> Effects {
+        var effects = Effects()
+        try store.reap(
+            seat: session.seat, epoch: session.epoch, charges: true, started: nil, reason: "its worker died", now: now
+        ) { effects.append($0) }
+        executor.stopAll()
+        return effects
+    }
+}
