@@ -38,6 +38,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Sluice", targets: ["Sluice"]),
+        .library(name: "SluiceTesting", targets: ["SluiceTesting"]),
         .executable(name: "sluice", targets: ["SluiceCommand"]),
         .executable(name: "example-worker", targets: ["ExampleWorker"]),
         .executable(name: "submit-and-wait", targets: ["ExampleSubmit"]),
@@ -123,6 +124,7 @@ let package = Package(
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+        module("SluiceTesting", ["Commands", "Coordination", "Operations", "Sluice", "Store", "Wire", "Work", log]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
         module(
@@ -246,6 +248,7 @@ let package = Package(
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
         tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
         tests(

@@ -1,0 +1,106 @@
+public import Commands
+internal import Store
+
+extension TestQueue {
+    /// The time of the queue's clock.
+    public var now: Timestamp { clock.now }
+
+    /// Moves the clock. Waits that end by then are over, deadlines that have passed cancel, and schedules fire; what becomes
+    /// ready runs with the next ``drain(advancing:)``.
+    /// - Parameter duration: a negative one moves nothing.
+    /// - Throws: ``Sluice/SluiceError`` `invalid` where a schedule cannot be fired.
+    public func advance(by duration: Duration) throws(SluiceError) {
+        clock.move(to: clock.now + duration)
+        try promote()
+    }
+
+    /// The command as it is now.
+    /// - Throws: ``Sluice/SluiceError`` `noSuchCommand`.
+    public func command(_ id: CommandID) throws(SluiceError) -> Command {
+        guard let command = store.command(id) else {
+            throw SluiceError(.noSuchCommand, "there is no command \(id)", id: id)
+        }
+        return command
+    }
+
+    /// The status of a command or of a flow.
+    /// - Throws: ``Sluice/SluiceError`` `noSuchCommand`.
+    public func status(of id: CommandID) throws(SluiceError) -> CommandStatus { try command(id).status }
+
+    /// The result of a command; nil before its success, and where its operation returned none.
+    /// - Throws: ``Sluice/SluiceError`` `noSuchCommand`.
+    public func result(of id: CommandID) throws(SluiceError) -> JSONValue? {
+        try command(id).status == .success ? store.result(id).flatMap { JSONValue(stored: $0) } : nil
+    }
+
+    /// The statuses of the nodes of a flow, by name. Callbacks are not among them.
+    /// - Throws: ``Sluice/SluiceError`` `noSuchCommand` where there is no such flow.
+    public func statuses(of flow: CommandID) throws(SluiceError) -> [String: CommandStatus] {
+        guard try stored({ () throws(StoreError) in try store.flow(flow) }) != nil else {
+            throw SluiceError(.noSuchCommand, "there is no flow \(flow)", id: flow)
+        }
+        var statuses: [String: CommandStatus] = [:]
+        var position: Int64 = 0
+        while true {
+            let page = try stored { () throws(StoreError) in
+                try store.flowNodes(flow, after: position, limit: 1000)
+            }
+            guard let last = page.last else { return statuses }
+            for node in page { if let name = node.name { statuses[name] = node.command.status } }
+            position = last.position
+        }
+    }
+
+    /// The commands that were submitted, in the order of their submits, whether they have run or not: by the code under test,
+    /// by flows, by schedules and by ``run(_:payload:options:attempt:checkpoint:interruption:)``. Flows are among them.
+    /// - Parameter type: nil, the default: of all types.
+    public func submitted(_ type: String? = nil) -> [SubmittedCommand] {
+        var filter = CommandFilter()
+        filter.type = type
+        var commands: [Command] = []
+        var after: CommandID?
+        repeat {
+            let page = store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
+            commands += page.commands
+            after = page.next
+        } while after != nil
+        return commands.sorted { $0.turn < $1.turn }.map { command in
+            let payload = store.payload(command.id).flatMap { JSONValue(stored: $0) }
+            return SubmittedCommand(command: command, payload: payload ?? .null)
+        }
+    }
+
+    /// The transitions of all commands, in the order in which they happened.
+    public func transitions() throws(SluiceError) -> [Transition] {
+        try stored { () throws(StoreError) in
+            try store.events(shard: Self.shard, after: 0, limit: .max).map(\.transition)
+        }
+    }
+
+    // MARK: The network
+
+    /// Sets the state of the network. A queue begins `online`.
+    /// - Parameters:
+    ///   - destination: a URL or an origin, such as `https://api.example.com`. Nil, the default: all destinations; a command
+    ///     without a destination is not affected.
+    /// - Throws: ``Sluice/SluiceError`` `usage` for a text that is not a URL with a scheme and a host.
+    public func setNetwork(_ link: NetworkState, for destination: String? = nil) throws(SluiceError) {
+        var only: Destination?
+        if let destination {
+            guard let known = Destination(destination) else {
+                throw SluiceError(.usage, "“\(destination)” is not a URL; write for example https://api.example.com")
+            }
+            only = known
+        }
+        withState { state in
+            if let only {
+                if link == .offline { state.offline.insert(only) } else { state.offline.remove(only) }
+            } else {
+                state.isAllOffline = link == .offline
+                state.offline = []
+            }
+        }
+        guard link == .offline else { return }
+        running.release(reason: "the link is offline") { $0 != .none && (only ?? $0) == $0 }
+    }
+}
