@@ -158,6 +158,10 @@ let package = Package(
         .executableTarget(
             name: "ExampleCollection", dependencies: ["Sluice"], path: "Sources/Examples/ShowCollection",
             swiftSettings: swiftSettings),
+        // Its tests show SluiceTesting.
+        .target(
+            name: "ExampleQuotes", dependencies: ["Sluice"], path: "Sources/Examples/Quotes",
+            swiftSettings: swiftSettings),
 
         // The test bed: an emulated network and destinations to send to.
         .executableTarget(
@@ -249,6 +253,7 @@ let package = Package(
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
+        tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
         tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
         tests(

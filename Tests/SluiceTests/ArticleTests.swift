@@ -2,9 +2,8 @@ import Foundation
 import Testing
 
 @Suite struct ArticleTests {
-    private static let sources = URL(fileURLWithPath: #filePath)
+    private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Sources")
 
     /// Without indentation, which an article leaves out.
     private func lines(_ text: some StringProtocol) -> [String] {
@@ -14,16 +13,26 @@ import Testing
     }
 
     private func text(_ path: String) throws -> String {
-        try String(contentsOf: Self.sources.appendingPathComponent(path), encoding: .utf8)
+        try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
     }
 
     @Test(arguments: [
-        ("SubmitAndObserve", "SubmitAndWait"), ("OwnOperation", "CustomWorker"), ("SyncAndShow", "ShowCollection"),
-        ("Flows", "SubmitFlow"),
+        ("SubmitAndObserve", ["Sources/Examples/SubmitAndWait/main.swift"]),
+        ("OwnOperation", ["Sources/Examples/CustomWorker/main.swift"]),
+        ("SyncAndShow", ["Sources/Examples/ShowCollection/main.swift"]),
+        ("Flows", ["Sources/Examples/SubmitFlow/main.swift"]),
+        (
+            "TestingOperations",
+            [
+                "Tests/ExampleQuotesTests/ImportQuotesTests.swift",
+                "Tests/ExampleQuotesTests/GetAllQuotesTests.swift",
+            ]
+        ),
     ])
-    func `the code of an article is part of an example that builds`(_ article: String, _ example: String) throws {
-        let code = lines(try text("Examples/\(example)/main.swift")).joined(separator: "\n")
-        let blocks = try text("Sluice/Sluice.docc/\(article).md").components(separatedBy: "```swift\n").dropFirst()
+    func `the code of an article is part of an example that builds`(_ article: String, _ files: [String]) throws {
+        let code = try files.map { lines(try text($0)).joined(separator: "\n") }.joined(separator: "\n")
+        let page = try text("Sources/Sluice/Sluice.docc/\(article).md")
+        let blocks = page.components(separatedBy: "```swift\n").dropFirst()
         #expect(blocks.count >= 5)
         for block in blocks {
             let snippet = lines(try #require(block.components(separatedBy: "\n```").first)).joined(separator: "\n")
@@ -32,8 +41,8 @@ import Testing
     }
 
     @Test func `the landing page links each article`() throws {
-        let page = try text("Sluice/Sluice.docc/Sluice.md")
-        for article in ["SubmitAndObserve", "OwnOperation", "SyncAndShow", "Flows"] {
+        let page = try text("Sources/Sluice/Sluice.docc/Sluice.md")
+        for article in ["SubmitAndObserve", "OwnOperation", "SyncAndShow", "Flows", "TestingOperations"] {
             #expect(page.contains("<doc:\(article)>"))
         }
     }
