@@ -45,6 +45,8 @@ public struct Command: Sendable, Equatable {
     public var orderingKey: String?
     /// The batch of which it is a member. Nil, the default: none.
     public var batch: CommandID?
+    /// The name of the rate limit that its starts count against; nil, the default: none.
+    public var limit: String?
     /// The position in the order of submission within the shard, from 1; 0 before the insert.
     public var turn: Int64 = 0
     /// Bytes that the destination has durably acknowledged, as far as known. It may go down, because an

@@ -41,6 +41,9 @@ public struct CommandDraft: Sendable, Equatable {
     public var keyLimit: Int?
     /// The batch of which it becomes a member. It is refused where the batch is sealed or cancelled. Nil, the default: none.
     public var batch: CommandID?
+    /// The name of a rate limit, which must exist: the command starts when the limit has a token for it, and so does
+    /// each retry. Nil, the default: no named limit holds it back.
+    public var limit: String?
     /// Bytes in all, from 0. Zero, the default: they are not known.
     public var total: Int64 = 0
     /// Bytes that are compared instead of the payload where two drafts have the same unique key: for a

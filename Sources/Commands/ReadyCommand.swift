@@ -9,6 +9,8 @@ package struct ReadyCommand: Sendable, Equatable {
     package var suspect = false
     /// Bytes that it has to send; nil where not known.
     package var remaining: Int64?
+    /// The name of its rate limit.
+    package var limit: String?
 
     /// Makes a command that is not suspect, and whose remaining bytes are not known.
     package init(

@@ -33,6 +33,9 @@ extension CommandDraft {
                     ? "The limit of an ordering key needs the key."
                     : "The limit of a key is from 1 to 1,000, not \(keyLimit).")
         }
+        if let limit, !RateLimit.isName(limit) {
+            return StoreError(.invalid, "“\(limit)” is not the name of a rate limit: \(RateLimit.nameForm).")
+        }
         if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
             return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
         }

@@ -9,6 +9,7 @@ extension CommandDraft {
         var command = ReadyCommand(
             id: submission.id, type: type, qos: qos, destination: destination, turn: submission.turn, createdAt: now)
         command.remaining = ReadyCommand.remaining(of: total)
+        command.limit = limit
         return command
     }
 }

@@ -7,6 +7,8 @@ package import Commands
 /// |---|---|---|
 /// | `pause.<QoS or *>.<destination or *>` | since when, RFC 3339 | `sluice pause` |
 /// | `network.<destination>` | level, maximum rate and since when, JSON | `sluice network set` |
+/// | `limit.<name>` | a rate limit, JSON: `RateLimit` | `sluice limit` |
+/// | `tokens.<limit or destination>.<name>` | the tokens of a rate limit, JSON: `TokenBucketState` | coordinator |
 /// | `webhook.<endpoint>` | how its receiver has answered, JSON: `WebhookEndpointSetting` | workers, `sluice webhook` |
 /// | `type.<name>` | how producers read the payloads of a type, JSON: `PayloadRule` | workers of one's own |
 /// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
@@ -15,6 +17,8 @@ package import Commands
 package enum SettingKey {
     package static let pausePrefix = "pause."
     package static let networkPrefix = "network."
+    package static let limitPrefix = "limit."
+    package static let tokensPrefix = "tokens."
     package static let webhookPrefix = "webhook."
     package static let workerPrefix = "worker."
     package static let linkPrefix = "link."
@@ -26,6 +30,13 @@ package enum SettingKey {
     }
 
     package static func network(_ destination: Destination) -> String { "\(networkPrefix)\(destination.text)" }
+
+    package static func limit(_ name: String) -> String { "\(limitPrefix)\(name)" }
+
+    package static func tokens(ofLimit name: String) -> String { "\(tokensPrefix)limit.\(name)" }
+    package static func tokens(of destination: Destination) -> String {
+        "\(tokensPrefix)destination.\(destination.text)"
+    }
 
     package static func type(_ name: String) -> String { "type.\(name)" }
 

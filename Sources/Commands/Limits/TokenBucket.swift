@@ -97,6 +97,9 @@ package struct TokenBucket: Sendable, Equatable {
         level = max(min(level + period, capacity), level)
     }
 
+    /// Whether ``take(now:)`` gives a token now.
+    package func hasToken(now: Duration) -> Bool { hasReserve && level(now: now) >= period }
+
     /// Whole tokens in the bucket.
     package func tokens(now: Duration) -> Int { Int(max(level(now: now), 0) / period) }
 

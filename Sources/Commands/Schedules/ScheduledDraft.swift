@@ -28,6 +28,7 @@ extension ScheduledDraft {
             .init("idempotent", .bool(draft.idempotent)), .init("retryLimit", .integer(Int64(draft.retryLimit))),
             .init("total", .integer(draft.total)),
             .init("deadline", deadline.map { .integer($0.milliseconds) } ?? .null),
+            .init("limit", draft.limit.map { .string($0) } ?? .null),
         ])
     }
 
@@ -45,6 +46,7 @@ extension ScheduledDraft {
             idempotent: idempotent)
         draft.retryLimit = retryLimit
         draft.total = total
+        draft.limit = json["limit"]?.string
         self.init(draft, deadline: json["deadline"]?.integer.map { .milliseconds($0) })
     }
 }

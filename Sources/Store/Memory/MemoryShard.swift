@@ -222,6 +222,13 @@ struct MemoryShard {
 
     var readyKeys: Set<ReadyKey> { Set(ready.keys) }
 
+    /// By rate limit.
+    var readyCounts: [String: Int] {
+        ready.reduce(into: [:]) { counts, queue in
+            if let limit = queue.key.limit { counts[limit, default: 0] += queue.value.count }
+        }
+    }
+
     func ready(_ key: ReadyKey, after turn: Int64, limit: Int) -> [ReadyCommand] {
         let turns = ready[key, default: [:]].filter { $0.key > turn }.sorted { $0.key < $1.key }
         return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
@@ -266,5 +273,7 @@ struct MemoryShard {
 }
 
 extension StoredCommand {
-    fileprivate var readyKey: ReadyKey { ReadyKey(destination: command.destination, qos: command.qos) }
+    fileprivate var readyKey: ReadyKey {
+        ReadyKey(destination: command.destination, qos: command.qos, limit: command.limit)
+    }
 }

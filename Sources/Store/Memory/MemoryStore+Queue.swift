@@ -2,9 +2,17 @@ package import Commands
 
 extension MemoryStore {
     package func ready(
-        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+        shard: Int, key: ReadyKey, afterTurn: Int64, limit: Int
     ) throws(StoreError) -> [ReadyCommand] {
-        try withShard(shard) { $0.ready(ReadyKey(destination: destination, qos: qos), after: afterTurn, limit: limit) }
+        try withShard(shard) { $0.ready(key, after: afterTurn, limit: limit) }
+    }
+
+    package func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
+        try withShard(shard) { $0.readyKeys.filter { $0.limit != nil } }
+    }
+
+    package func readyCounts(shard: Int) throws(StoreError) -> [String: Int] {
+        try withShard(shard) { $0.readyCounts }
     }
 
     package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try withShard(shard) { $0.readyKeys } }

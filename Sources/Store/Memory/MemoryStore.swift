@@ -43,9 +43,12 @@ package final class MemoryStore: CommandStore {
     ) -> [Result<Submission, StoreError>] {
         var random = BufferedRandom()
         let digests = drafts.map(\.digest)
+        let limits = LimitCheck(drafts, in: self)
         return withState { state in
             zip(drafts, digests).map { draft, digest in
-                if let problem = draft.problem ?? draft.dependencyProblem { return .failure(problem) }
+                if let problem = draft.problem ?? draft.dependencyProblem ?? limits.problem(of: draft) {
+                    return .failure(problem)
+                }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
@@ -68,6 +71,7 @@ package final class MemoryStore: CommandStore {
     ) throws(StoreError) -> FlowSubmission {
         let draft = plan.draft
         if let problem = draft.problem ?? plan.problem { throw problem }
+        try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
         let byte = draft.shardByte ?? UInt8(truncatingIfNeeded: random.next())
         let ids = (0...plan.nodes.count + plan.flow.callbacks.count).map { _ in

@@ -2,19 +2,21 @@ package import Commands
 
 /// The coordinator's queue: what may run, and when.
 package protocol QueueStore: ShardedStore {
-    /// Ready commands (`new` or `error`, and due) of one destination and quality of service, in the order of
+    /// Ready commands (`new` or `error`, and due) of one destination, quality of service and rate limit, in the order of
     /// their turns.
     /// - Parameter afterTurn: exclusive; 0 starts at the oldest.
-    func ready(
-        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
-    ) throws(StoreError) -> [ReadyCommand]
-    /// The pairs of destination and quality of service that have ready commands. Costs one index seek for
-    /// each pair.
+    func ready(shard: Int, key: ReadyKey, afterTurn: Int64, limit: Int) throws(StoreError) -> [ReadyCommand]
+    /// The keys of ``readyKeys(shard:)`` that have a rate limit.
+    func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
+    /// The number of ready commands of each rate limit. Reads all their entries in an index.
+    func readyCounts(shard: Int) throws(StoreError) -> [String: Int]
+    /// The destinations and qualities of service that have ready commands, with their rate limits. Costs one index
+    /// seek for each.
     func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
     /// The ready commands among `ids`, which are all of one shard. The coordinator looks up hints with it.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
     /// Takes the commands that became ready out of their turn (a retry, a change of quality, a release) from the list that
-    /// the store keeps of them. A reader of ``ready(shard:destination:qos:afterTurn:limit:)`` may have passed them by.
+    /// the store keeps of them. A reader of ``ready(shard:key:afterTurn:limit:)`` may have passed them by.
     /// Those that are claimed, ended or deleted by now are left out.
     /// - Parameter limit: of the list. Call again until it is empty.
     func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand]
@@ -57,4 +59,14 @@ package protocol QueueStore: ShardedStore {
     func endWaits(
         shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
     ) throws(StoreError) -> (count: Int, next: HeldBackPosition?)
+}
+
+extension QueueStore {
+    /// Ready commands of one destination and quality of service that have no rate limit.
+    package func ready(
+        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+    ) throws(StoreError) -> [ReadyCommand] {
+        try ready(
+            shard: shard, key: ReadyKey(destination: destination, qos: qos), afterTurn: afterTurn, limit: limit)
+    }
 }

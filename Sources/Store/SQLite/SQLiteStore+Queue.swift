@@ -2,20 +2,42 @@ package import Commands
 
 extension SQLiteStore {
     package func ready(
-        shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int
+        shard: Int, key: ReadyKey, afterTurn: Int64, limit: Int
     ) throws(StoreError) -> [ReadyCommand] {
         try self.shard(shard).use { connection throws(StoreError) in
-            let statement = try connection.statement(.ready)
+            if key.limit != nil, !connection.hasLimits { return [] }
+            let statement = try connection.statement(key.limit == nil ? .ready : .readyLimited)
             defer { statement.reset() }
-            statement.bind(destination.text, at: 1)
-            statement.bind(qos, at: 2)
+            statement.bind(key.destination.text, at: 1)
+            statement.bind(key.qos, at: 2)
             statement.bind(afterTurn, at: 3)
             statement.bind(max(limit, 0), at: 4)
+            if let name = key.limit { statement.bind(name, at: 5) }
             var ready: [ReadyCommand] = []
             while try statement.step() {
-                ready.append(try ReadyCommand(statement, destination: destination, qos: qos))
+                ready.append(
+                    try ReadyCommand(statement, destination: key.destination, qos: key.qos, limit: key.limit))
             }
             return ready
+        }
+    }
+
+    package func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
+        try self.shard(shard).use { connection throws(StoreError) in
+            var keys: Set<ReadyKey> = []
+            if connection.hasLimits { try connection.addLimitedKeys(to: &keys) }
+            return keys
+        }
+    }
+
+    package func readyCounts(shard: Int) throws(StoreError) -> [String: Int] {
+        try self.shard(shard).use { connection throws(StoreError) in
+            guard connection.hasLimits else { return [:] }
+            let statement = try connection.statement(.limitedCounts)
+            defer { statement.reset() }
+            var counts: [String: Int] = [:]
+            while try statement.step() { counts[statement.text(0)] = statement.int(1) }
+            return counts
         }
     }
 
@@ -28,7 +50,10 @@ extension SQLiteStore {
                 statement.bind(id, at: 1)
                 if try statement.step() {
                     let destination = connection.destination(statement, 7)
-                    ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(8)))
+                    ready.append(
+                        try ReadyCommand(
+                            statement, destination: destination, qos: try statement.qos(8),
+                            limit: statement.optionalText(9)))
                     statement.reset()
                 }
             }
@@ -53,7 +78,10 @@ extension SQLiteStore {
                 last = statement.int64(2)
                 if statement.isNull(0) { continue }
                 let destination = connection.destination(statement, 7)
-                ready.append(try ReadyCommand(statement, destination: destination, qos: try statement.qos(8)))
+                ready.append(
+                    try ReadyCommand(
+                        statement, destination: destination, qos: try statement.qos(8),
+                        limit: statement.optionalText(9)))
             }
             statement.reset()
             if let last {
@@ -74,11 +102,13 @@ extension SQLiteStore {
             while true {
                 statement.bind(last.destination, at: 1)
                 statement.bind(last.qos, at: 2)
-                guard try statement.step() else { return keys }
+                guard try statement.step() else { break }
                 defer { statement.reset() }
                 last = (statement.text(0), statement.int(1))
                 keys.insert(ReadyKey(destination: Destination(unchecked: last.destination), qos: try statement.qos(1)))
             }
+            if connection.hasLimits { try connection.addLimitedKeys(to: &keys) }
+            return keys
         }
     }
 
@@ -95,7 +125,8 @@ extension SQLiteStore {
             var rows: [(command: ReadyCommand, status: CommandStatus)] = []
             while try due.step() {
                 let destination = connection.destination(due, 7)
-                let command = try ReadyCommand(due, destination: destination, qos: try due.qos(8))
+                let command = try ReadyCommand(
+                    due, destination: destination, qos: try due.qos(8), limit: due.optionalText(10))
                 rows.append((command, try due.status(9)))
             }
             due.reset()
@@ -216,16 +247,41 @@ extension SQLiteStore {
 
 extension ReadyCommand {
     /// Reads id, type, turn, created_at, suspect, offset, total.
-    fileprivate init(_ row: Statement, destination: Destination, qos: QualityOfService) throws(StoreError) {
+    fileprivate init(
+        _ row: Statement, destination: Destination, qos: QualityOfService, limit: String?
+    ) throws(StoreError) {
         self.init(
             id: try row.id(0), type: row.text(1), qos: qos, destination: destination, turn: row.int64(2),
             createdAt: row.time(3))
+        self.limit = limit
         suspect = row.bool(4)
         remaining = ReadyCommand.remaining(from: row.int64(5), of: row.int64(6))
     }
 }
 
 extension Connection {
+    /// A shard of an earlier version has no command with a rate limit.
+    fileprivate var hasLimits: Bool { version >= Schema.firstWithRelations }
+
+    /// Adds the keys of commands that have a rate limit.
+    fileprivate func addLimitedKeys(to keys: inout Set<ReadyKey>) throws(StoreError) {
+        let statement = try statement(.limitedKeyAfter)
+        // Before the first.
+        var last = (limit: "", destination: "", qos: -1)
+        while true {
+            statement.bind(last.limit, at: 1)
+            statement.bind(last.destination, at: 2)
+            statement.bind(last.qos, at: 3)
+            guard try statement.step() else { return }
+            defer { statement.reset() }
+            last = (statement.text(0), statement.text(1), statement.int(2))
+            keys.insert(
+                ReadyKey(
+                    destination: Destination(unchecked: last.destination), qos: try statement.qos(2),
+                    limit: last.limit))
+        }
+    }
+
     fileprivate func earliest(_ query: Query) throws(StoreError) -> Timestamp? {
         let statement = try statement(query)
         defer { statement.reset() }

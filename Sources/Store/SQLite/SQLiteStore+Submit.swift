@@ -16,8 +16,9 @@ extension SQLiteStore {
         // Computed before a transaction begins, because other writers wait for its end.
         var digests = [[UInt8]?](repeating: nil, count: drafts.count)
         var remote: [Int: [RemoteDependency]] = [:]
+        let limits = LimitCheck(drafts, in: self)
         for (index, draft) in drafts.enumerated() {
-            if let problem = draft.problem ?? draft.dependencyProblem {
+            if let problem = draft.problem ?? draft.dependencyProblem ?? limits.problem(of: draft) {
                 results[index] = .failure(problem)
                 continue
             }
@@ -215,7 +216,8 @@ extension Connection {
         results.reserveCapacity(batch.count)
         var rows: [(StoredCommand, payload: [UInt8])] = []
         rows.reserveCapacity(Query.insertSizes[0])
-        var members: [(StoredCommand, payload: [UInt8])] = []
+        // Those of batches, and with rate limits, have more columns.
+        var wide: [(StoredCommand, payload: [UInt8])] = []
         // Whether the batches take members.
         var problems: [CommandID: StoreError?] = [:]
         for pending in batch {
@@ -232,7 +234,7 @@ extension Connection {
             if draft.uniqueKey != nil {
                 // A draft before it in the batch may hold its key.
                 try insert(&rows)
-                try insert(&members, areRelated: true)
+                try insert(&wide, areRelated: true)
                 if let found = try existing(draft, pending.digest, at: now) {
                     results.append(found)
                     continue
@@ -247,20 +249,26 @@ extension Connection {
             }
             if !draft.dependencies.isEmpty || draft.orderingKey != nil {
                 try insert(&rows)
+                try insert(&wide, areRelated: true)
                 turn += 1
                 results.append(try insert(related: draft, pending, turn: turn, now: now))
+                continue
+            }
+            if draft.limit != nil, let problem = try prepareForRelations() {
+                results.append(.failure(problem))
                 continue
             }
             turn += 1
             var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
             row.recordCreation(&changes)
             results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
-            if draft.batch == nil { rows.append((row, draft.payload)) } else { members.append((row, draft.payload)) }
+            let isWide = draft.batch != nil || draft.limit != nil
+            if isWide { wide.append((row, draft.payload)) } else { rows.append((row, draft.payload)) }
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
-            if members.count == Query.insertSizes[0] { try insert(&members, areRelated: true) }
+            if wide.count == Query.insertSizes[0] { try insert(&wide, areRelated: true) }
         }
         try insert(&rows)
-        try insert(&members, areRelated: true)
+        try insert(&wide, areRelated: true)
         return results
     }
 

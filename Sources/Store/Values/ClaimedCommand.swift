@@ -14,6 +14,8 @@ package struct ClaimedCommand: Sendable, Equatable {
     package var retries: Int
     package var suspect: Bool
     package var updatedAt: Timestamp
+    /// The name of its rate limit.
+    package var limit: String?
 
     /// - Parameter epoch: of the worker that sits in the seat of `command`.
     package init(_ command: Command, epoch: Int64) {
@@ -28,5 +30,6 @@ package struct ClaimedCommand: Sendable, Equatable {
         retries = command.retries
         suspect = command.suspect
         updatedAt = command.updatedAt
+        limit = command.limit
     }
 }

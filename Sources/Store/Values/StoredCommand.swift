@@ -46,6 +46,7 @@ struct StoredCommand: Equatable {
         command.uniqueKey = draft.uniqueKey
         command.uniqueFor = draft.uniqueFor
         command.orderingKey = draft.orderingKey
+        command.limit = draft.limit
         command.turn = turn
         command.total = draft.total
         if draft.orderingKey != nil { relations = .lane }
@@ -302,6 +303,7 @@ struct StoredCommand: Equatable {
             id: id, type: command.type, qos: command.qos, destination: command.destination, turn: command.turn,
             createdAt: command.createdAt)
         ready.suspect = command.suspect
+        ready.limit = command.limit
         ready.remaining = ReadyCommand.remaining(from: command.offset, of: command.total)
         return ready
     }

@@ -32,7 +32,7 @@ import Testing
     }
 
     /// The partial indexes of the queue, which a list reads as a whole where they are small.
-    private static let queue = ["command_ready", "command_held_back", "command_in_flight"]
+    private static let queue = ["command_ready", "command_held_back", "command_limited", "command_in_flight"]
 
     @Test func `no filter alone scans the table, and only the indexes of the queue are sorted`() throws {
         let temporary = try TemporaryStore()

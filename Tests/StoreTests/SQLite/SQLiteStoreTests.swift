@@ -157,6 +157,20 @@ import Testing
                 "SELECT id FROM command WHERE destination = '' AND qos = 2 AND status IN (0, 3) AND not_before = 0 "
                     + "AND turn > 5 ORDER BY turn LIMIT 10", "INDEX command_ready (destination=? AND qos=? AND rowid>?)"
             ),
+            (
+                "SELECT id FROM command WHERE rate_limit = 'a' AND destination = '' AND qos = 2 AND status IN (0, 3) "
+                    + "AND not_before < 0 AND turn > 5 ORDER BY turn LIMIT 10",
+                "INDEX command_limited (rate_limit=? AND destination=? AND qos=? AND rowid>?)"
+            ),
+            (
+                "SELECT rate_limit, destination, qos FROM command WHERE status IN (0, 3) AND not_before < 0 "
+                    + "AND rate_limit > 'a' ORDER BY rate_limit, destination, qos LIMIT 1",
+                "COVERING INDEX command_limited (rate_limit>?)"
+            ),
+            (
+                "SELECT rate_limit, count(*) FROM command WHERE status IN (0, 3) AND not_before < 0 GROUP BY rate_limit",
+                "COVERING INDEX command_limited"
+            ),
             ("SELECT min(not_before) FROM command WHERE not_before > 0", "COVERING INDEX command_held_back"),
             (
                 "SELECT min(open_deadline) FROM command WHERE open_deadline IS NOT NULL",

@@ -30,7 +30,7 @@ extension Connection {
             commands.bind(command.destination.text, at: parameter + 4)
             commands.bind(command.idempotent, at: parameter + 5)
             commands.bind(command.retryLimit, at: parameter + 6)
-            commands.bind(command.notBefore, at: parameter + 7)
+            commands.bind(row.storedNotBefore, at: parameter + 7)
             commands.bind(command.deadline, at: parameter + 8)
             commands.bind(row.openDeadline, at: parameter + 9)
             commands.bind(command.uniqueKey, at: parameter + 10)
@@ -49,7 +49,8 @@ extension Connection {
                 commands.bind(row.relations.rawValue, at: parameter + 1)
                 commands.bind(command.orderingKey, at: parameter + 2)
                 commands.bind(command.batch, at: parameter + 3)
-                parameter += 4
+                commands.bind(command.limit, at: parameter + 4)
+                parameter += 5
             }
             payloads.bind(command.turn, at: payloadParameter)
             payloads.bind(payload, at: payloadParameter + 1)

@@ -11,7 +11,8 @@ enum Query: Int, CaseIterable {
     case saveClaim, finishCached, progress, save
     case byUniqueKey, releaseUniqueKey
     case transition, events, transitionRange
-    case ready, readyKeyAfter, readyByID, recordReadyAgain, hasReadyAgain, readyAgain, dropReadyAgain
+    case ready, readyLimited, readyKeyAfter, limitedKeyAfter, limitedCounts, readyByID, recordReadyAgain, hasReadyAgain,
+        readyAgain, dropReadyAgain
     case dueRows, nextDue, promote, heldBack, heldBackCount, endWait, shiftBackoffs, deadlines, nextDeadline
     case inFlight, inFlightOf, cancellationRequests
     case payload, result, counts, setting, settingOf, setSetting, removeSetting, types, addType
@@ -37,12 +38,13 @@ enum Query: Int, CaseIterable {
         c.turn, c.id, c.type, c.qos, c.status, c.destination, c.idempotent, c.claim, c.cancel_requested, c.retries, \
         c.retry_limit, c.crashes, c.suspect, c.not_before, c.deadline, c.open_deadline, c.unique_key, c.fingerprint, \
         c.key_is_free, c.ordering_key, c.offset, c.total, c.seat, c.epoch, c.last, c.reason, c.created_at, \
-        c.updated_at, c.dead_at, c.unique_for, c.relations, c.batch_id
+        c.updated_at, c.dead_at, c.unique_for, c.relations, c.batch_id, c.rate_limit
         """
-    static let columnCount: Int32 = 32
+    static let columnCount: Int32 = 33
 
     private static let claimedColumns = """
-        c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at
+        c.id, c.status, c.type, c.qos, c.destination, c.seat, c.epoch, c.claim, c.retries, c.suspect, c.updated_at, \
+        c.rate_limit
         """
 
     /// ?1 is a time that only a clock that was set back since has passed; ?3 the name of the last that was read.
@@ -146,6 +148,36 @@ enum Query: Int, CaseIterable {
             WHERE destination = ?1 AND qos = ?2 AND status IN (0, 3) AND not_before = 0 AND turn > ?3
             ORDER BY turn LIMIT ?4
             """
+        case .readyLimited:
+            """
+            SELECT id, type, turn, created_at, suspect, offset, total FROM command INDEXED BY command_limited
+            WHERE rate_limit = ?5 AND destination = ?1 AND qos = ?2 AND status IN (0, 3) AND not_before < 0 AND turn > ?3
+            ORDER BY turn LIMIT ?4
+            """
+        case .limitedKeyAfter:
+            // As `readyKeyAfter`.
+            """
+            SELECT rate_limit, destination, qos FROM (
+              SELECT rate_limit, destination, qos FROM command INDEXED BY command_limited
+              WHERE status IN (0, 3) AND not_before < 0 AND rate_limit = ?1 AND destination = ?2 AND qos > ?3
+              ORDER BY qos LIMIT 1)
+            UNION ALL
+            SELECT rate_limit, destination, qos FROM (
+              SELECT rate_limit, destination, qos FROM command INDEXED BY command_limited
+              WHERE status IN (0, 3) AND not_before < 0 AND rate_limit = ?1 AND destination > ?2
+              ORDER BY destination, qos LIMIT 1)
+            UNION ALL
+            SELECT rate_limit, destination, qos FROM (
+              SELECT rate_limit, destination, qos FROM command INDEXED BY command_limited
+              WHERE status IN (0, 3) AND not_before < 0 AND rate_limit > ?1
+              ORDER BY rate_limit, destination, qos LIMIT 1)
+            LIMIT 1
+            """
+        case .limitedCounts:
+            """
+            SELECT rate_limit, count(*) FROM command INDEXED BY command_limited
+            WHERE status IN (0, 3) AND not_before < 0 GROUP BY rate_limit
+            """
         case .readyKeyAfter:
             // Seeks from one pair to the next: 0.02 ms for 50,000 rows of a pair. `(destination, qos) > (?1, ?2)` takes
             // 11 ms, because SQLite seeks only its first column and then scans all rows of the known pair.
@@ -161,8 +193,8 @@ enum Query: Int, CaseIterable {
             """
         case .readyByID:
             """
-            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos FROM command
-            WHERE id = ?1 AND status IN (0, 3) AND not_before = 0
+            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos, rate_limit FROM command
+            WHERE id = ?1 AND status IN (0, 3) AND not_before <= 0
             """
 
         case .recordReadyAgain: "INSERT OR IGNORE INTO ready_again(turn) VALUES (?1)"
@@ -170,19 +202,20 @@ enum Query: Int, CaseIterable {
         case .readyAgain:
             // A row of a command that is deleted, claimed or not due has no id.
             """
-            SELECT c.id, c.type, r.turn, c.created_at, c.suspect, c.offset, c.total, c.destination, c.qos
-            FROM ready_again r LEFT JOIN command c ON c.turn = r.turn AND c.status IN (0, 3) AND c.not_before = 0
+            SELECT c.id, c.type, r.turn, c.created_at, c.suspect, c.offset, c.total, c.destination, c.qos, c.rate_limit
+            FROM ready_again r LEFT JOIN command c ON c.turn = r.turn AND c.status IN (0, 3) AND c.not_before <= 0
             ORDER BY r.turn LIMIT ?1
             """
         case .dropReadyAgain: "DELETE FROM ready_again WHERE turn <= ?1"
 
         case .dueRows:
             """
-            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos, status FROM command
+            SELECT id, type, turn, created_at, suspect, offset, total, destination, qos, status, rate_limit FROM command
             INDEXED BY command_held_back WHERE not_before > 0 AND not_before <= ?1 ORDER BY not_before LIMIT ?2
             """
         case .nextDue: "SELECT min(not_before) FROM command INDEXED BY command_held_back WHERE not_before > 0"
-        case .promote: "UPDATE command SET not_before = 0 WHERE turn = ?1"
+        // See `command_limited`.
+        case .promote: "UPDATE command SET not_before = iif(rate_limit IS NULL, 0, -1) WHERE turn = ?1"
         case .heldBack:
             // A row value would seek only by its first column, and then scan the rows that share it.
             """
@@ -385,7 +418,7 @@ enum Query: Int, CaseIterable {
     /// all the others, which took 3 ms for 512.
     enum Insert {
         case commands, payloads, transitions
-        /// Commands that wait for others, are a part of a flow or batch, or have an ordering key.
+        /// Commands that wait for others, are a part of a flow or batch, or have an ordering key or a rate limit.
         case relatedCommands
 
         /// - Parameter version: of the shard. The columns that an earlier one lacks are the last parameters of a row.
@@ -405,8 +438,8 @@ enum Query: Int, CaseIterable {
                     """
                     INSERT INTO command(turn, id, type, qos, destination, idempotent, retry_limit, not_before, deadline,
                     open_deadline, unique_key, fingerprint, total, last, created_at, updated_at, unique_for, status,
-                    relations, ordering_key, batch_id)
-                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                    relations, ordering_key, batch_id, rate_limit)
+                    """, "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             case .payloads: return values("INSERT INTO payload(turn, body)", "(?, ?)", rows)
             case .transitions:
                 return values(

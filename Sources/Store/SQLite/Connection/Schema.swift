@@ -15,11 +15,11 @@ enum Schema {
     static var version: Int { oldest + migrations.count }
     /// The lowest version that a program must know to use a shard of ``version``.
     static let minReader = 2
-    /// The first version with dependencies. A shard with one needs a program that knows this version.
+    /// The first version with dependencies and rate limits. A shard with one needs a program that knows this version.
     static let firstWithRelations = 3
     /// Columns of `command` that a shard of an earlier version lacks. They read as NULL there.
     static let addedColumns: [(version: Int, name: String)] = [
-        (3, "unique_for"), (3, "relations"), (3, "batch_id"),
+        (3, "unique_for"), (3, "relations"), (3, "batch_id"), (3, "rate_limit"),
     ]
     /// Those that every insert writes. The others have a default.
     static let insertedColumns: [(version: Int, name: String)] = [(3, "unique_for")]
@@ -137,6 +137,11 @@ enum Schema {
         -- The batch of which it is a member.
         ALTER TABLE command ADD COLUMN batch_id BLOB;
         CREATE INDEX command_batch ON command(batch_id) WHERE batch_id IS NOT NULL;
+
+        -- The rate limit of a command. `not_before` is -1, and not 0, where a command with one is not held back: the
+        -- commands of a limit stand in an index of their own, so that they hide no others.
+        ALTER TABLE command ADD COLUMN rate_limit TEXT;
+        CREATE INDEX command_limited ON command(rate_limit, destination, qos) WHERE status IN (0, 3) AND not_before < 0;
 
         -- A command that waits for others, or is a part of a flow. `flow` and `cause` are turns. A flow has a row too, with
         -- the number of its nodes that have not ended in `pending`.

@@ -15,7 +15,7 @@ extension StoredCommand {
         command.retryLimit = row.int(10)
         command.crashes = row.int(11)
         command.suspect = row.bool(12)
-        command.notBefore = row.time(13)
+        command.notBefore = max(row.time(13), .zero)
         command.deadline = row.optionalTime(14)
         openDeadline = row.optionalTime(15)
         command.uniqueKey = row.optionalText(16)
@@ -33,6 +33,14 @@ extension StoredCommand {
         command.uniqueFor = UniquePeriod(stored: row.optionalInt64(29))
         relations = CommandRelations(rawValue: row.int(30))
         command.batch = row.isNull(31) ? nil : try row.id(31)
+        command.limit = row.optionalText(32)
+    }
+}
+
+extension StoredCommand {
+    /// The column `not_before`, see `command_limited` in ``Schema``.
+    var storedNotBefore: Int64 {
+        command.limit != nil && command.notBefore <= .zero ? -1 : command.notBefore.milliseconds
     }
 }
 
@@ -90,6 +98,7 @@ extension ClaimedCommand {
         retries = row.int(8)
         suspect = row.bool(9)
         updatedAt = row.time(10)
+        limit = row.optionalText(11)
     }
 }
 
@@ -149,7 +158,7 @@ extension Connection {
         save.bind(command.retries, at: 6)
         save.bind(command.crashes, at: 7)
         save.bind(command.suspect, at: 8)
-        save.bind(command.notBefore, at: 9)
+        save.bind(row.storedNotBefore, at: 9)
         save.bind(command.deadline, at: 10)
         save.bind(row.openDeadline, at: 11)
         save.bind(row.keyIsFree, at: 12)

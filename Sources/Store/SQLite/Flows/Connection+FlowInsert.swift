@@ -84,16 +84,16 @@ extension Connection {
         return .success(layout.submission)
     }
 
-    /// Before the first command that depends on another. From then on the shard needs a program that writes the effects
-    /// of ends: one that does not would leave dependants waiting for ever.
+    /// Before the first command that depends on another, or has an ordering key or a rate limit. From then on the shard
+    /// needs a program that writes the effects of ends: one that does not would leave dependants waiting for ever.
     /// - Returns: why the shard cannot have such commands now; nil where it can.
     func prepareForRelations() throws(StoreError) -> StoreError? {
         let needed = Schema.firstWithRelations
         guard version >= needed else {
             return StoreError(
                 .overloaded,
-                "Shard \(shard) has version \(version), and dependencies need version \(needed). The coordinator migrates the "
-                    + "store when no worker of the release before runs; try again then.", shard: shard)
+                "Shard \(shard) has version \(version), and dependencies and rate limits need version \(needed). The coordinator "
+                    + "migrates the store when no worker of the release before runs; try again then.", shard: shard)
         }
         guard !isForRelations else { return nil }
         if try integer("PRAGMA user_version") >= needed {
@@ -102,7 +102,8 @@ extension Connection {
             return StoreError(
                 .overloaded,
                 "A coordinator or worker of release 0.1.0\(old.pid.map { ", process \($0)," } ?? "") uses the store, and does "
-                    + "not know of commands that wait for others; stop it, and try again.", shard: shard)
+                    + "not know of commands that wait for others or have a rate limit; stop it, and try again.",
+                shard: shard)
         } else {
             try execute("PRAGMA user_version = \(needed)")
         }

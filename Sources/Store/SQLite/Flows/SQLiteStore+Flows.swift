@@ -6,6 +6,7 @@ extension SQLiteStore {
     ) throws(StoreError) -> FlowSubmission {
         let draft = plan.draft
         if let problem = draft.problem ?? plan.problem { throw problem }
+        try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
         let byte = draft.shardByte ?? usableByte(using: &random)
         // In the order of the turns, so that the indices of ids are written and changed page after page.

@@ -23,6 +23,7 @@ struct ListPlan: Equatable {
     let condition: String
     let readsPayload: Bool
 
+    static let limited = "command_limited"
     static let byStatus = "command_by_status"
     /// The index of the ids, by SQLite's name.
     static let byID = "sqlite_autoindex_command_1"
@@ -50,10 +51,13 @@ struct ListPlan: Equatable {
         ranges = []
         guard all > 0 else { return }
         let inFlight = Range(index: "command_in_flight", condition: "status IN (1, 2)")
-        let waiting = [
-            Range(index: "command_ready", condition: "status IN (0, 3) AND not_before = 0"),
-            Range(index: "command_held_back", condition: "not_before > 0"),
-        ]
+        let waiting =
+            [
+                Range(index: "command_ready", condition: "status IN (0, 3) AND not_before = 0"),
+                Range(index: "command_held_back", condition: "not_before > 0"),
+            ]
+            + (indexes.contains(Self.limited)
+                ? [Range(index: Self.limited, condition: "status IN (0, 3) AND not_before < 0")] : [])
         let isNewRare = counts[.new] + counts[.error] <= maxSorted
         let others = (filter.qos == nil && filter.destination == nil && filter.type == nil && filter.batch == nil)
         switch filter.status {

@@ -1,0 +1,21 @@
+package import Commands
+
+extension SettingStore {
+    /// The rate limits that exist, by name. A setting of another form is left out.
+    package func rateLimits() throws(StoreError) -> [String: RateLimit] {
+        RateLimit.parse(try settings(prefix: SettingKey.limitPrefix))
+    }
+}
+
+extension RateLimit {
+    /// Reads the settings with the prefix ``SettingKey/limitPrefix``.
+    package static func parse(_ settings: [String: String]) -> [String: RateLimit] {
+        var limits: [String: RateLimit] = [:]
+        for (key, value) in settings {
+            let name = String(key.dropFirst(SettingKey.limitPrefix.count))
+            guard isName(name), let limit = RateLimit(setting: value) else { continue }
+            limits[name] = limit
+        }
+        return limits
+    }
+}
