@@ -130,8 +130,12 @@ actor SubmitBatcher {
         }
         guard !ready.isEmpty else { return }
         if case .process(let hint) = target { return hint(.ready, ready.map(\.id)) }
+        // The message does not have the rate limits of commands, so the coordinator looks these up.
+        hint(.ready, ready.filter { $0.limit != nil }.map(\.id))
+        let unlimited = ready.filter { $0.limit == nil }
+        guard !unlimited.isEmpty else { return }
         connect()
-        hints?.send(.submitted(Submitted(ready)))
+        hints?.send(.submitted(Submitted(unlimited)))
     }
 
     private func hint(_ kind: Hint.Kind, _ ids: [CommandID]) {

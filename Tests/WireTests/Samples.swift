@@ -155,7 +155,8 @@ enum Samples {
 
     static func effects(_ random: inout SeededRandom) -> EffectsReport {
         EffectsReport(
-            events: many(&random, report), ready: submitted(&random).commands, hasRequests: random.chance(0.5))
+            events: many(&random, report), ready: submitted(&random).commands,
+            limited: submitted(&random).commands.map(\.id), hasRequests: random.chance(0.5))
     }
 
     /// One of each type.

@@ -208,6 +208,8 @@ package struct Admission: Sendable {
         var destination: Destination
         var serviceClass: ServiceClass
         var isExtra = false
+        /// A rate limit holds for it.
+        var isPaced = false
         /// It is a probe; true where the destination was failing.
         var probe: Bool?
     }

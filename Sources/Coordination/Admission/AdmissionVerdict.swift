@@ -12,5 +12,7 @@ extension Admission {
     package enum Verdict: Sendable, Equatable {
         case admitted(Slot)
         case waits(AdmissionWait)
+        /// A rate limit has no token, or as many of its commands run as may.
+        case lacksToken(RateLimits.Name)
     }
 }

@@ -34,6 +34,7 @@ actor Coordinator: LoopCallbackOwner {
     private let dueTimes: DueTimes
     private let schedules: ScheduleRunner
     private let clock: ClockMonitor
+    private let limits: RateLimitMonitor
 
     // Workers
     private let workers: WorkerRegistry
@@ -96,6 +97,7 @@ actor Coordinator: LoopCallbackOwner {
         dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
         clock = ClockMonitor(environment, dispatch: dispatch)
+        limits = RateLimitMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
         migrator = StoreMigrator(environment, dispatch: dispatch)
         let configuration = environment.configuration
@@ -114,6 +116,7 @@ actor Coordinator: LoopCallbackOwner {
         }
         links.restore(recovered.links)
         links.override(recovered.overrides)
+        limits.set(limits: recovered.limits, overrides: recovered.overrides, tokens: recovered.tokens)
         uplinks.start()
         dispatch.dispatcher.pause(Pause.parse(recovered.pauses))
         loop.whenReadable(reports) { [weak self] in self?.assumeIsolated { $0.receiveReports() } }
@@ -129,6 +132,7 @@ actor Coordinator: LoopCallbackOwner {
         uplinks.stop()
         workers.stop()
         migrator.close()
+        limits.stop()
         environment.store.close()
         maintainer.close()
     }
@@ -166,6 +170,7 @@ actor Coordinator: LoopCallbackOwner {
         if let jump = clock.run(now: now) { links.wallClockJumped(by: jump) }
         dueTimes.run()
         schedules.run()
+        limits.run(now: now)
     }
 
     /// The backstop behind every message: reads from the store what no message told.
@@ -175,6 +180,7 @@ actor Coordinator: LoopCallbackOwner {
         control.loadCancellationRequests()
         control.loadPauses()
         links.loadOverrides()
+        limits.load()
         reaper.reapSessions()
         reaper.retryFailedReaps()
         workers.recordTypesAgain()
@@ -213,6 +219,8 @@ actor Coordinator: LoopCallbackOwner {
     private func register(_ head: FrameHead, _ hello: Hello) {
         guard let offersToReturn = workers.register(head, hello) else { return }
         reaper.workerJoined(seat: head.seat, epoch: head.epoch, offersToReturn: offersToReturn)
+        // Its commands in flight count before it is offered others.
+        sweeper.reconcile()
         sweeper.sweepEverythingAgain()
     }
 
@@ -265,6 +273,7 @@ actor Coordinator: LoopCallbackOwner {
         made.events = message.events.map(\.event)
         made.ready = message.ready
         effects.receive(made)
+        dispatch.lookUp(message.limited)
         if message.hasRequests { control.loadCancellationRequests() }
     }
 
@@ -281,6 +290,7 @@ actor Coordinator: LoopCallbackOwner {
         case .settingsChanged:
             control.loadPauses()
             links.loadOverrides()
+            limits.load()
         }
     }
 

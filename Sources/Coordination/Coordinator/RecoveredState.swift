@@ -7,6 +7,9 @@ struct RecoveredState: Sendable {
     private(set) var links: [String: String] = [:]
     private(set) var overrides: [String: String] = [:]
     private(set) var pauses: [String: String] = [:]
+    private(set) var limits: [String: String] = [:]
+    /// Of rate limits.
+    private(set) var tokens: [String: String] = [:]
     /// Why there are no settings: the first shard, which has them, is damaged. The work of the other shards
     /// goes on.
     private(set) var loss: StoreError?
@@ -19,6 +22,8 @@ struct RecoveredState: Sendable {
             links = try store.settings(prefix: SettingKey.linkPrefix)
             overrides = try store.settings(prefix: SettingKey.networkPrefix)
             pauses = try store.settings(prefix: SettingKey.pausePrefix)
+            limits = try store.settings(prefix: SettingKey.limitPrefix)
+            tokens = try store.settings(prefix: SettingKey.tokensPrefix)
         } catch {
             guard error.code.makesShardUnusable else { throw error }
             loss = error

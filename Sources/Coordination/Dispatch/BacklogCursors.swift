@@ -135,7 +135,7 @@ struct BacklogCursors: Sendable {
 
     /// A command has left memory for a better one, and is read again in its turn.
     mutating func left(_ command: ReadyCommand, shard: Int) {
-        let source = Source(shard: shard, key: ReadyKey(destination: command.destination, qos: command.qos))
+        let source = Source(shard: shard, key: ReadyKey(command))
         if unrunnable[source]?.upTo ?? 0 >= command.turn { unrunnable[source] = nil }
         readAgain(source, from: command.turn)
     }

@@ -77,7 +77,7 @@ final class DispatchRunner {
             } then: { [self] commands in
                 if commands.count < ids.count {
                     let found = Set(commands.map(\.id))
-                    dispatcher.notReady(ids.filter { !found.contains($0) })
+                    dispatcher.notReady(ids.filter { !found.contains($0) }, now: .now)
                 }
                 insert(commands, now: .now)
             }
@@ -88,8 +88,7 @@ final class DispatchRunner {
         for refill in dispatcher.refills() {
             store.read("Ready commands cannot be read") { store throws(StoreError) in
                 try store.ready(
-                    shard: refill.shard, destination: refill.key.destination, qos: refill.key.qos,
-                    afterTurn: refill.afterTurn, limit: refill.limit)
+                    shard: refill.shard, key: refill.key, afterTurn: refill.afterTurn, limit: refill.limit)
             } then: { [self] commands in
                 dispatcher.refilled(refill, commands, now: .now)
                 setNeeded()

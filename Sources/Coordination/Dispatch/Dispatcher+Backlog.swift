@@ -20,6 +20,7 @@ extension Dispatcher {
 
     /// Inserts commands that a hint or the end of an execution told of.
     package mutating func insert(_ commands: [ReadyCommand], now: MonotonicTime) {
+        rates.wereReady(commands, now: now)
         for command in commands where inFlight[command.id] == nil && isWanted(command) {
             links.register(command.destination, CommandType.direction(of: command.type), now: now)
             if let out = queue.insert(command) { backlog.left(out, shard: out.id.shard(of: shardCount)) }
@@ -28,7 +29,12 @@ extension Dispatcher {
     }
 
     /// These were looked up in the store and are not ready.
-    package mutating func notReady(_ ids: [CommandID]) { for id in ids { admission.failureWaits.forget(id) } }
+    package mutating func notReady(_ ids: [CommandID], now: MonotonicTime) {
+        for id in ids {
+            admission.failureWaits.forget(id)
+            rates.wasClaimed(id, now: now)
+        }
+    }
 
     /// These have changed, for instance in their quality of service. The ready ones are inserted again.
     package mutating func changed(_ ids: [CommandID]) {
@@ -82,6 +88,7 @@ extension Dispatcher {
         for direction in Set(commands.map { CommandType.direction(of: $0.type) }) {
             links.register(refill.key.destination, direction, now: now)
         }
+        rates.wereReady(commands, now: now)
         var through: Int64?
         var isRefused = false
         var out: [ReadyCommand] = []

@@ -36,7 +36,7 @@ extension Dispatcher {
     mutating func preemptForSlots(now: MonotonicTime) {
         preemptForMiddle(now: now)
         for destination in blockedHigh where queue.count(destination, .high) > 0 {
-            let more = queue.count(destination, .high) - links.controller.pendingCuts(at: destination)
+            let more = startable(destination, .high, now: now) - links.controller.pendingCuts(at: destination)
             if more > 0 { preempt(more, at: destination, for: .slotForHigh, now: now) }
         }
     }
@@ -51,12 +51,20 @@ extension Dispatcher {
             let request = Admission.Request(qos: .default, isContested: true)
             guard case .waits(let wait) = Admission.verdict(request, load, host), wait.rule == .slots else { continue }
             let room = max(min(load.allowance.limit - load.held.others, host.slots), 0)
-            wanted += min(queue.count(group.destination, .middle), room)
+            wanted += min(startable(group.destination, .middle, now: now), room)
         }
         let missing = min(wanted, host.slots / 2 - admission.counts.total.middle)
         let more = missing - links.controller.pendingCuts()
         if more > 0 {
             preempt(more, at: nil, for: .slotsForMiddle, now: now)
+        }
+    }
+
+    /// Commands in memory that would start if they had slots.
+    private func startable(_ destination: Destination, _ serviceClass: ServiceClass, now: MonotonicTime) -> Int {
+        guard !rates.isEmpty else { return queue.count(destination, serviceClass) }
+        return queue.counts(destination, serviceClass).reduce(0) { sum, queue in
+            sum + (rates.pace(queue.key) ? min(rates.free(for: queue.key, now: now), queue.value) : queue.value)
         }
     }
 

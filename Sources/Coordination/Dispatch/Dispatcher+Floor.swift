@@ -15,7 +15,7 @@ extension Dispatcher {
     /// where the limit of the link has fallen since: they wait no longer either, because the running ones may
     /// not end for hours (one of four stood still for 330 s of 600, measured).
     mutating func floorCandidates(at: Timestamp, now: MonotonicTime) -> [ReadyCommand] {
-        guard now >= floorsAt else { return [] }
+        guard now >= floorsAt else { return pacedFloors }
         floorsAt = now + Self.floorInterval
         let longest = links.policy.maxStandstill
         if !releasedAt.isEmpty { releasedAt = releasedAt.filter { now - $0.value <= floorWait } }
@@ -29,25 +29,44 @@ extension Dispatcher {
                 floors[command.destination] = command
             }
         }
-        for (group, command) in queue.oldest(Self.maxFloors) where at - command.createdAt > floorWait {
+        pacedFloors = []
+        for (group, commands) in queue.oldest(Self.maxFloors) {
             // A command that was cut a moment ago does not come back by the floor.
             guard admission.counts[group.destination, group.serviceClass] == 0, releasedAt[group] == nil,
                 floors[group.destination] == nil
             else { continue }
-            floors[group.destination] = command
+            floors[group.destination] = floor(of: commands, at: at, now: now)
         }
         return floors.values.sorted { $0.id < $1.id }
+    }
+
+    /// The first command that has waited too long and may start. One that lacks a token is noted, and hides no other.
+    private mutating func floor(of commands: [ReadyCommand], at: Timestamp, now: MonotonicTime) -> ReadyCommand? {
+        for command in commands {
+            guard at - command.createdAt > floorWait else { return nil }
+            guard !rates.isEmpty || command.limit != nil else { return command }
+            if rates.pace(ReadyKey(command)) { pacedFloors.append(command) }
+            if rates.lacking(for: ReadyKey(command), now: now) == nil { return command }
+        }
+        return nil
     }
 
     mutating func offerFloor(_ command: ReadyCommand, to candidates: inout [OfferCandidate], now: MonotonicTime) {
         // It may have been dispatched in the ordinary way meanwhile.
         guard queue.contains(command.id), reconnecting[command.id] != nil || !hasOfItsClass(command) else { return }
-        let load = load(ReadyKey(destination: command.destination, qos: command.qos), now: now)
-        guard load.availability == .available else { return }
+        let load = load(ReadyKey(command), now: now)
+        guard load.availability == .available, rates.lacking(for: ReadyKey(command), now: now) == nil else { return }
+        let isPaced = rates.pace(ReadyKey(command))
+        let serviceClass = command.qos.serviceClass
         let subQueue = ReadyQueue.SubQueue(command)
         let able = candidates.indices.filter { candidates[$0].accepts(subQueue) }
-        let ordinary = able.filter { candidates[$0].room(command.qos.serviceClass) > 0 }
-        let overflow = able.filter { candidates[$0].freeExtras > 0 || candidates[$0].room(.high) > 0 }
+        let ordinary = able.filter {
+            (isPaced ? candidates[$0].pacedRoom(serviceClass) : candidates[$0].room(serviceClass)) > 0
+        }
+        let overflow = able.filter {
+            candidates[$0].freeExtras > 0
+                || (isPaced ? candidates[$0].pacedRoom(.high) : candidates[$0].room(.high)) > 0
+        }
         guard let index = ordinary.first ?? overflow.first else { return }
         let request = Admission.Request(qos: command.qos, isFloor: true)
         let host = host(isFull: ordinary.isEmpty, freeExtras: overflow.count, now: now)

@@ -17,10 +17,11 @@ extension Dispatcher {
     /// A transition was committed.
     package mutating func transition(_ report: StatusReport, now: MonotonicTime) {
         let id = report.event.transition.id
+        confirmTokens(of: id, now: now)
         if !movedSince.isEmpty { movedSince[id.shard(of: shardCount)]?.insert(id) }
         switch report.event.transition.status {
         case .queued, .sent:
-            drop(id, report.event)
+            drop(id)
             if var entry = inFlight[id], entry.offeredAt != nil {
                 entry.offeredAt = nil
                 inFlight[id] = entry
@@ -36,7 +37,7 @@ extension Dispatcher {
                     id, to: report.event.destination, chance: jitter.chance(), now: now)
             }
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
-            drop(id, report.event)
+            drop(id)
             admission.failureWaits.forget(id)
             // The next of its class waits again until the floor is its turn.
             if let entry = inFlight[id], isCounted(entry.grant.destination) { releasedAt[entry.group] = now }
@@ -47,10 +48,10 @@ extension Dispatcher {
         executionEnded(at: report.event.destination, now: now)
     }
 
-    private mutating func drop(_ id: CommandID, _ event: StatusEvent) {
-        guard queue.contains(id) else { return }
+    private mutating func drop(_ id: CommandID) {
+        guard let key = queue.key(of: id) else { return }
         queue.remove(id)
-        lowered(ReadyKey(destination: event.destination, qos: event.qos))
+        lowered(key)
     }
 
     private mutating func executionEnded(at destination: Destination, now: MonotonicTime) {
@@ -83,10 +84,13 @@ extension Dispatcher {
         }
         for row in rows where inFlight[row.id] == nil && !moved.contains(row.id) && seats[row.seat]?.epoch == row.epoch
         {
-            let grant = Admission.Grant(destination: row.destination, serviceClass: row.qos.serviceClass)
+            var grant = Admission.Grant(destination: row.destination, serviceClass: row.qos.serviceClass)
+            grant.isPaced = rates.pace(ReadyKey(destination: row.destination, qos: row.qos, limit: row.limit))
+            rates.wasClaimed(row.id, now: now)
             addInFlight(
                 row.id,
-                InFlightCommand(seat: row.seat, grant: grant, suspect: row.suspect, offeredAt: nil, since: now),
+                InFlightCommand(
+                    seat: row.seat, grant: grant, suspect: row.suspect, offeredAt: nil, since: now, limit: row.limit),
                 now: now)
         }
         return lost
@@ -96,6 +100,7 @@ extension Dispatcher {
 
     mutating func addInFlight(_ id: CommandID, _ entry: InFlightCommand, now: MonotonicTime) {
         inFlight[id] = entry
+        if let limit = entry.limit { rates.began(limit) }
         admission.began(entry.grant, now: now)
         if entry.grant.probe != nil { probing[entry.grant.destination, default: []].insert(id) }
         seats[entry.seat]?.countSlots(of: entry.grant, by: 1)
@@ -116,6 +121,7 @@ extension Dispatcher {
         for id in ids {
             let destination = inFlight[id]?.grant.destination
             if let destination { links.withdrawn(id, from: destination, now: now) }
+            if let tokens = inFlight[id]?.tokens, !tokens.isEmpty { rates.forgot(id, tokens, now: now) }
             removeInFlight(id, isAnswered: false, now: now)
             if let destination { scheduleProbe(of: destination) }
         }
@@ -125,11 +131,22 @@ extension Dispatcher {
     private mutating func removeInFlight(_ id: CommandID, isAnswered: Bool, now: MonotonicTime) {
         guard let entry = inFlight.removeValue(forKey: id) else { return }
         admission.ended(entry.grant, isAnswered: isAnswered, now: now)
+        if let limit = entry.limit { rates.ended(limit) }
         if entry.grant.probe != nil { removeProbe(id, of: entry.grant.destination) }
         seats[entry.seat]?.countSlots(of: entry.grant, by: -1)
         if entry.suspect { seats[entry.seat]?.suspects.remove(id) }
         // One slot is free there.
         wake(entry.grant.destination)
+    }
+
+    /// A worker has claimed the command: its tokens do not come back.
+    private mutating func confirmTokens(of id: CommandID, now: MonotonicTime) {
+        if rates.isEmpty { return }
+        rates.wasClaimed(id, now: now)
+        guard var entry = inFlight[id], !entry.tokens.isEmpty else { return }
+        rates.confirm(entry.tokens, now: now)
+        entry.tokens = []
+        inFlight[id] = entry
     }
 
     // MARK: Looking

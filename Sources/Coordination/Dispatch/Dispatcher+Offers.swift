@@ -18,7 +18,8 @@ extension Dispatcher {
         let floors = floorCandidates(at: at, now: now)
         // Where a person or the server counts the commands, none runs beyond the limit: the floor takes the
         // next free slot.
-        for command in floors where isCounted(command.destination) {
+        // The same holds where a rate limit counts their starts.
+        for command in floors where isCounted(command.destination) || rates.pace(ReadyKey(command)) {
             offerFloor(command, to: &candidates, now: now)
         }
         dispatchProbes(to: &candidates, now: now)
@@ -28,7 +29,9 @@ extension Dispatcher {
         for serviceClass in [ServiceClass.middle, .low] where queue.holds(serviceClass) {
             dispatch(serviceClass, to: &candidates, &host, now: now)
         }
-        for command in floors where !isCounted(command.destination) { offerFloor(command, to: &candidates, now: now) }
+        for command in floors where !isCounted(command.destination) && !rates.pace(ReadyKey(command)) {
+            offerFloor(command, to: &candidates, now: now)
+        }
         preemptForSlots(now: now)
         return candidates.compactMap { candidate in
             let seat = candidate.record.seat
@@ -114,7 +117,12 @@ extension Dispatcher {
         let candidate = candidates[index]
         guard candidate.room(serviceClass) > 0, queue.holds(serviceClass) else { return false }
         admission.fill(&host, now: now)
-        let next = take(serviceClass, shards: shards, host, now: now) { candidate.accepts($0) && isMeant($0) }
+        let hasPacedRoom = candidate.pacedRoom(serviceClass) > 0
+        let paced = rates.destinations
+        let next = take(serviceClass, shards: shards, host, now: now) { subQueue in
+            candidate.accepts(subQueue) && isMeant(subQueue)
+                && (hasPacedRoom || !RateLimits.pace(subQueue.key, destinations: paced))
+        }
         guard let next else { return false }
         offer(next.command, next.slot, to: &candidates[index], now: now)
         return true
@@ -125,15 +133,16 @@ extension Dispatcher {
         accepts: (ReadyQueue.SubQueue) -> Bool
     ) -> (command: ReadyCommand, slot: Admission.Slot)? {
         Self.take(
-            serviceClass, shards: shards, from: &queue, host, admission, links, blocked: &blockedHigh, now: now,
+            serviceClass, shards: shards, from: &queue, host, admission, links, rates, blocked: &blockedHigh, now: now,
             accepts: accepts)
     }
 
-    /// Takes the next command of a class. Admission and links are borrowed, because a copy for each command
+    /// Takes the next command of a class. Admission, links and rates are borrowed, because a copy for each command
     /// would cost time.
     private static func take(
         _ serviceClass: ServiceClass, shards: StrideTo<Int>?, from queue: inout ReadyQueue, _ host: Admission.Host,
-        _ admission: borrowing Admission, _ links: borrowing LinkAdmission, blocked: inout Set<Destination>,
+        _ admission: borrowing Admission, _ links: borrowing LinkAdmission, _ rates: borrowing RateLimits,
+        blocked: inout Set<Destination>,
         now: MonotonicTime,
         accepts: (ReadyQueue.SubQueue) -> Bool
     ) -> (command: ReadyCommand, slot: Admission.Slot)? {
@@ -145,6 +154,8 @@ extension Dispatcher {
                 if serviceClass == .high, case .waits(let wait) = verdict, wait.isServerLimit {
                     blocked.insert(key.destination)
                 }
+                // Last, because each of the other rules says more about the wait.
+                if case .admitted = verdict, let limit = rates.lacking(for: key, now: now) { return .lacksToken(limit) }
                 return verdict
             }, accepts: accepts)
     }
@@ -161,20 +172,22 @@ extension Dispatcher {
             group: Offers.group(of: command.destination), order: queue.order(of: command))
         offer.turn = command.turn
         offer.isExtra = slot == .extra
-        candidate.add(offer)
         var grant = Admission.Grant(destination: command.destination, serviceClass: command.qos.serviceClass)
+        grant.isPaced = rates.pace(ReadyKey(command))
+        candidate.add(offer, isPaced: grant.isPaced)
         grant.isExtra = offer.isExtra
-        let load = load(ReadyKey(destination: command.destination, qos: command.qos), now: now)
+        let load = load(ReadyKey(command), now: now)
         // High QoS waits for no budget, unless it is the probe of a link that is offline.
         if load.isLinked, !load.isProven, load.isFailing || command.qos.serviceClass != .high {
             grant.probe = load.isFailing
         }
         let entry = InFlightCommand(
-            seat: candidate.record.seat, grant: grant, suspect: command.suspect, offeredAt: now, since: now)
+            seat: candidate.record.seat, grant: grant, suspect: command.suspect, offeredAt: now, since: now,
+            limit: command.limit, tokens: rates.take(for: ReadyKey(command), now: now))
         addInFlight(command.id, entry, now: now)
         if !reconnecting.isEmpty { reconnecting[command.id] = nil }
         if !dueProbes.isEmpty { dueProbes.remove(command.destination) }
-        lowered(ReadyKey(destination: command.destination, qos: command.qos))
+        lowered(ReadyKey(command))
         links.offered(command, now: now)
     }
 }

@@ -36,6 +36,7 @@ extension Dispatcher {
         let slots = slots
         queue.wakeForProbe(
             failing: admission.freeProbes(slots: slots, now: now), untried: admission.probes.free(slots: slots))
+        for limit in queue.awaitedLimits { queue.wake(limit, rates.free(of: limit, now: now)) }
     }
 
     /// Commands that must be looked up in the store: their wait is over, or one of them is to be a probe.
@@ -96,11 +97,15 @@ extension Dispatcher {
                 guard load.availability == .circuitBreaker else { return false }
                 load.availability = .probe
                 let request = Admission.Request(qos: command.qos)
-                guard case .admitted = Admission.verdict(request, load, host) else { return false }
-                return candidates.contains { $0.hasRoom(for: command) }
+                guard case .admitted = Admission.verdict(request, load, host),
+                    rates.lacking(for: ReadyKey(command), now: now) == nil
+                else { return false }
+                let isPaced = rates.pace(ReadyKey(command))
+                return candidates.contains { $0.hasRoom(for: command, isPaced: isPaced) }
             }
             guard let probe = probes.min(by: { links.isBetterProbe($0, than: $1) }) else { continue }
-            let able = candidates.indices.filter { candidates[$0].hasRoom(for: probe) }
+            let isPaced = rates.pace(ReadyKey(probe))
+            let able = candidates.indices.filter { candidates[$0].hasRoom(for: probe, isPaced: isPaced) }
             guard let roomiest = able.max(by: { candidates[$0].freeSlots < candidates[$1].freeSlots }) else { continue }
             queue.remove(probe.id)
             offer(probe, .ordinary, to: &candidates[roomiest], now: now)

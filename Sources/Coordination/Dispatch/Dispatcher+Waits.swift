@@ -36,7 +36,11 @@ extension Dispatcher {
             let group = ReadyQueue.Group(destination: destination, serviceClass: serviceClass)
             let request = Admission.Request(qos: qos, isContested: queue.isContested(group))
             let load = load(ReadyKey(destination: destination, qos: qos), now: now)
-            if case .waits(let wait) = Admission.verdict(request, load, host) { waits[qos] = wait }
+            if case .waits(let wait) = Admission.verdict(request, load, host) {
+                waits[qos] = wait
+            } else if rates.lacking(for: ReadyKey(destination: destination, qos: qos), now: now) != nil {
+                waits[qos] = AdmissionWait(.starts)
+            }
         }
         return waits
     }

@@ -28,6 +28,7 @@ package struct Dispatcher: Sendable {
     /// in memory.
     package private(set) var locked: Set<Int> = []
     var backlog = BacklogCursors()
+    package internal(set) var rates = RateLimits()
     var jitter: Jitter
 
     // In flight
@@ -57,6 +58,8 @@ package struct Dispatcher: Sendable {
     var reconnecting: [CommandID: (group: ReadyQueue.Group, since: MonotonicTime)] = [:]
     /// When the floor is looked for next.
     var floorsAt = MonotonicTime.zero
+    /// The candidates of the last look that wait for a token of a rate limit. It may come before the next look.
+    var pacedFloors: [ReadyCommand] = []
 
     package init(
         shardCount: Int, window: Int = 256, links: LinkAdmission = LinkAdmission(), seed: UInt64 = 0
@@ -154,6 +157,7 @@ package struct Dispatcher: Sendable {
         return [
             schedule.next, admission.failureWaits.nextDue,
             queue.awaitsProbe ? admission.nextProbe(slots: slots, now: now) : nil,
+            queue.awaiting.isEmpty ? nil : queue.awaitedLimits.compactMap { rates.nextToken(of: $0, now: now) }.min(),
         ].compactMap { $0 }.min()
     }
 }

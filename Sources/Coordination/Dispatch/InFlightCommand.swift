@@ -11,6 +11,10 @@ struct InFlightCommand: Sendable {
     var offeredAt: MonotonicTime?
     /// When it was offered.
     var since: MonotonicTime
+    /// The name of its rate limit.
+    var limit: String?
+    /// The limits that gave a token for this offer. Empty once the offer is claimed.
+    var tokens: [RateLimits.Name] = []
 
     var group: ReadyQueue.Group {
         ReadyQueue.Group(destination: grant.destination, serviceClass: grant.serviceClass)

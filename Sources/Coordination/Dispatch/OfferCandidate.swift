@@ -14,6 +14,7 @@ struct OfferCandidate {
     private(set) var offers: [Offers.Offer] = []
     private var highOffers = 0
     private var extraOffers = 0
+    private var pacedOffers = (high: 0, others: 0)
 
     init(_ record: WorkerRecord, now: MonotonicTime) {
         self.record = record
@@ -34,18 +35,29 @@ struct OfferCandidate {
     var freeSlots: Int { slots - (offers.count - extraOffers - highOffers) }
     var isIdle: Bool { freeSlots > 0 }
 
+    /// Room for commands of a class that a rate limit holds for (``WorkerRecord/freePacedSlots(_:)``).
+    func pacedRoom(_ serviceClass: ServiceClass) -> Int {
+        let offered = serviceClass == .high ? pacedOffers.high : pacedOffers.others
+        return min(room(serviceClass), record.freePacedSlots(serviceClass) - offered)
+    }
+
     func accepts(_ subQueue: ReadyQueue.SubQueue) -> Bool {
         record.types.contains(subQueue.type) && (!subQueue.suspect || suspects < WorkerRecord.maxSuspects)
     }
 
     /// The worker can run the command, and has room for its class.
-    func hasRoom(for command: ReadyCommand) -> Bool {
-        accepts(ReadyQueue.SubQueue(command)) && room(command.qos.serviceClass) > 0
+    /// - Parameter isPaced: a rate limit holds for it.
+    func hasRoom(for command: ReadyCommand, isPaced: Bool) -> Bool {
+        let serviceClass = command.qos.serviceClass
+        return accepts(ReadyQueue.SubQueue(command)) && (isPaced ? pacedRoom(serviceClass) : room(serviceClass)) > 0
     }
 
-    mutating func add(_ offer: Offers.Offer) {
+    mutating func add(_ offer: Offers.Offer, isPaced: Bool) {
         offers.append(offer)
         if offer.isExtra { extraOffers += 1 } else if offer.qos.serviceClass == .high { highOffers += 1 }
         if offer.suspect { suspects += 1 }
+        if isPaced, !offer.isExtra {
+            if offer.qos.serviceClass == .high { pacedOffers.high += 1 } else { pacedOffers.others += 1 }
+        }
     }
 }

@@ -10,7 +10,7 @@ extension ReadyQueue {
     ///   both are in.
     package mutating func insert(_ command: ReadyCommand) -> ReadyCommand? {
         if subQueues[command.id] != nil { return nil }
-        let key = ReadyKey(destination: command.destination, qos: command.qos)
+        let key = ReadyKey(command)
         let entry = Entry(command: command, order: order(of: command))
         var out: ReadyCommand?
         if count(of: key) >= limit {
@@ -32,7 +32,7 @@ extension ReadyQueue {
     private func last(of key: ReadyKey) -> Entry? {
         let group = Group(destination: key.destination, serviceClass: key.qos.serviceClass)
         guard let number = groupNumbers[group] else { return nil }
-        return groups[number].subQueues.filter { contents[$0].subQueue.qos == key.qos }
+        return groups[number].subQueues.filter { contents[$0].subQueue.key == key }
             .compactMap { contents[$0].heaps.compactMap(\.max).max() }.max()
     }
 
@@ -59,7 +59,7 @@ extension ReadyQueue {
     mutating func forget(_ command: ReadyCommand, in number: Int) {
         subQueues[command.id] = nil
         if command.suspect { suspects -= 1 }
-        keyCounts.count(ReadyKey(destination: command.destination, qos: command.qos), by: -1)
+        keyCounts.count(ReadyKey(command), by: -1)
         classCounts[command.qos.serviceClass.rawValue] -= 1
         changed.insert(command.destination)
         contents[number].count -= 1

@@ -55,6 +55,7 @@ extension ReadyQueue {
     package mutating func wakeAll() {
         failing = ParkedGroups()
         untried = ParkedGroups()
+        awaiting = [:]
         for group in groupNumbers.values where groups[group].ticket == 0 { enqueue(group, held: 0) }
     }
 
@@ -68,6 +69,32 @@ extension ReadyQueue {
 
     /// A destination that fails waits until it may be tried.
     package var awaitsProbe: Bool { !failing.isEmpty }
+
+    /// The rate limits that groups wait for.
+    var awaitedLimits: [RateLimits.Name] { Array(awaiting.keys) }
+
+    /// Asks again as many groups as a rate limit has tokens, of higher classes first.
+    mutating func wake(_ limit: RateLimits.Name, _ maxCount: Int) {
+        guard maxCount > 0, var parked = awaiting[limit] else { return }
+        var count = maxCount
+        for index in parked.indices {
+            while count > 0, let group = parked[index].takeOldest() {
+                guard let number = groupNumbers[group], groups[number].ticket == 0 else { continue }
+                enqueue(number, held: 0)
+                count -= 1
+            }
+        }
+        awaiting[limit] = parked.allSatisfy(\.isEmpty) ? nil : parked
+    }
+
+    private mutating func awaitTokens(of limits: Set<RateLimits.Name>, _ group: Group) {
+        for limit in limits {
+            // In the order of ServiceClass.
+            var parked = awaiting[limit] ?? ServiceClass.allCases.map { _ in ParkedGroups() }
+            parked[group.serviceClass.rawValue].append(group)
+            awaiting[limit] = parked
+        }
+    }
 
     /// Other destinations have middle or low commands that admission has not refused.
     func isContested(_ group: Group) -> Bool {
@@ -94,11 +121,14 @@ extension ReadyQueue {
 
     private enum Refusal { case hostIsFull, isShared, isFailing, isUntried, isBlocked }
 
+    /// The rate limits that refused commands of the group.
+    private typealias Lacking = Set<RateLimits.Name>
+
     private enum Selection {
         case found(subQueue: Int, shard: Int, Admission.Slot)
         /// Admitted, but no worker at hand can run it, or no command is in these shards.
-        case unsuitable
-        case refused(Refusal)
+        case unsuitable(Lacking)
+        case refused(Refusal, Lacking)
     }
 
     /// Takes the next command of a class that admission lets go.
@@ -135,16 +165,23 @@ extension ReadyQueue {
                 // Where that was the last command, the group is gone.
                 if groups[turn.group].ticket == turn.ticket { enqueue(turn.group, held: holds + 1) }
                 return (entry.command, slot)
-            case .unsuitable: passedOver.append(turn)
-            case .refused(.hostIsFull): full.append(turn.group)
-            case .refused(.isShared): passedOver.append(turn)
-            case .refused(.isFailing):
+            case .unsuitable(let lacking), .refused(.isShared, let lacking):
+                passedOver.append(turn)
+                awaitTokens(of: lacking, group)
+            case .refused(.hostIsFull, let lacking):
+                full.append(turn.group)
+                awaitTokens(of: lacking, group)
+            case .refused(.isFailing, let lacking):
                 park(turn.group)
+                awaitTokens(of: lacking, group)
                 failing.append(group)
-            case .refused(.isUntried):
+            case .refused(.isUntried, let lacking):
                 park(turn.group)
+                awaitTokens(of: lacking, group)
                 untried.append(group)
-            case .refused(.isBlocked): park(turn.group)
+            case .refused(.isBlocked, let lacking):
+                park(turn.group)
+                awaitTokens(of: lacking, group)
             }
         }
         return nil
@@ -157,6 +194,7 @@ extension ReadyQueue {
         let isContested = isContested(groups[group].group)
         var best: (subQueue: Int, shard: Int, entry: Entry, slot: Admission.Slot)?
         var refusal: Refusal?
+        var lacking: Lacking = []
         var isUnsuitable = false
         for number in groups[group].subQueues {
             let subQueue = contents[number].subQueue
@@ -169,6 +207,9 @@ extension ReadyQueue {
                 case .untried: refusal = .isUntried
                 default: refusal = refusal ?? .isBlocked
                 }
+            case .lacksToken(let limit):
+                refusal = refusal ?? .isBlocked
+                lacking.insert(limit)
             case .admitted(let slot):
                 guard accepts(subQueue), let (shard, entry) = contents[number].best(among: shards) else {
                     isUnsuitable = true
@@ -179,6 +220,7 @@ extension ReadyQueue {
             }
         }
         if let best { return .found(subQueue: best.subQueue, shard: best.shard, best.slot) }
-        return isUnsuitable ? .unsuitable : refusal.map { .refused($0) } ?? .unsuitable
+        guard let refusal, !isUnsuitable else { return .unsuitable(lacking) }
+        return .refused(refusal, lacking)
     }
 }

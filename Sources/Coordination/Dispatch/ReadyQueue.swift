@@ -15,20 +15,26 @@ package struct ReadyQueue: Sendable {
         package var qos: QualityOfService
         package var type: String
         package var suspect: Bool
+        /// The name of their rate limit.
+        package var limit: String?
 
-        package init(destination: Destination, qos: QualityOfService, type: String, suspect: Bool) {
+        package init(
+            destination: Destination, qos: QualityOfService, type: String, suspect: Bool, limit: String? = nil
+        ) {
             self.destination = destination
             self.qos = qos
             self.type = type
             self.suspect = suspect
+            self.limit = limit
         }
 
         init(_ command: ReadyCommand) {
             self.init(
-                destination: command.destination, qos: command.qos, type: command.type, suspect: command.suspect)
+                destination: command.destination, qos: command.qos, type: command.type, suspect: command.suspect,
+                limit: command.limit)
         }
 
-        package var key: ReadyKey { ReadyKey(destination: destination, qos: qos) }
+        package var key: ReadyKey { ReadyKey(destination: destination, qos: qos, limit: limit) }
     }
 
     /// A destination's commands of a class.
@@ -116,6 +122,8 @@ package struct ReadyQueue: Sendable {
     /// of these may be tried.
     var failing = ParkedGroups()
     var untried = ParkedGroups()
+    /// By rate limit and class, the groups that wait for its next token, or for the end of one of its commands.
+    var awaiting: [RateLimits.Name: [ParkedGroups]] = [:]
     /// Where ``oldest(_:)`` continues.
     private var cursor = 0
 
@@ -133,14 +141,33 @@ package struct ReadyQueue: Sendable {
 
     package var count: Int { subQueues.count }
     package func holds(_ serviceClass: ServiceClass) -> Bool { classCounts[serviceClass.rawValue] > 0 }
-    /// Pairs of destination and quality of service that have commands.
+    /// Destinations, qualities of service and rate limits that have commands.
     package var keyCount: Int { keyCounts.count }
     package func count(of key: ReadyKey) -> Int { keyCounts[key] ?? 0 }
     package func contains(_ id: CommandID) -> Bool { subQueues[id] != nil }
 
     package func count(_ destination: Destination, _ serviceClass: ServiceClass) -> Int {
-        serviceClass.qualities.reduce(0) { $0 + count(of: ReadyKey(destination: destination, qos: $1)) }
+        subQueues(of: destination, serviceClass).reduce(0) { $0 + contents[$1].count }
     }
+
+    /// The commands of a class to a destination, by key.
+    func counts(_ destination: Destination, _ serviceClass: ServiceClass) -> [ReadyKey: Int] {
+        subQueues(of: destination, serviceClass).reduce(into: [:]) {
+            $0[contents[$1].subQueue.key, default: 0] += contents[$1].count
+        }
+    }
+
+    private func subQueues(of destination: Destination, _ serviceClass: ServiceClass) -> [Int] {
+        groupNumbers[Group(destination: destination, serviceClass: serviceClass)].map { groups[$0].subQueues } ?? []
+    }
+
+    /// The commands with a rate limit.
+    func count(ofLimit name: String) -> Int {
+        keyCounts.reduce(0) { $0 + ($1.key.limit == name ? $1.value : 0) }
+    }
+
+    /// The queue that has the command.
+    func key(of id: CommandID) -> ReadyKey? { subQueues[id].map { contents[$0].subQueue.key } }
 
     /// Destinations whose number of waiting commands has changed since the last call, with the numbers.
     package mutating func takeChanged() -> [Destination: [QualityOfService: Int]] {
@@ -150,8 +177,10 @@ package struct ReadyQueue: Sendable {
 
     package func waiting(for destination: Destination) -> [QualityOfService: Int] {
         var waiting: [QualityOfService: Int] = [:]
-        for qos in QualityOfService.allCases {
-            waiting[qos] = keyCounts[ReadyKey(destination: destination, qos: qos)]
+        for serviceClass in ServiceClass.allCases {
+            for number in subQueues(of: destination, serviceClass) {
+                waiting[contents[number].subQueue.qos, default: 0] += contents[number].count
+            }
         }
         return waiting
     }
@@ -169,17 +198,16 @@ package struct ReadyQueue: Sendable {
         command.createdAt.milliseconds + command.qos.stepsBehind * agingStep
     }
 
-    /// The first commands of the next groups of middle and low QoS, without taking them. Groups come round in
-    /// turn, so that a look at many costs a bounded time.
-    package mutating func oldest(_ maxCount: Int) -> [(group: Group, command: ReadyCommand)] {
-        var found: [(Group, ReadyCommand)] = []
+    /// The first commands of the next groups of middle and low QoS, without taking them: of each sub-queue, in their
+    /// order. Groups come round in turn, so that a look at many costs a bounded time.
+    mutating func oldest(_ maxCount: Int) -> [(group: Group, commands: [ReadyCommand])] {
+        var found: [(Group, [ReadyCommand])] = []
         for _ in 0..<min(maxCount, groups.count) {
             cursor = cursor + 1 < groups.count ? cursor + 1 : 0
             let state = groups[cursor]
             guard state.group.serviceClass != .high, !state.subQueues.isEmpty else { continue }
-            if let first = state.subQueues.compactMap({ contents[$0].best(among: nil)?.entry }).min() {
-                found.append((state.group, first.command))
-            }
+            let entries = state.subQueues.compactMap { contents[$0].best(among: nil)?.entry }
+            found.append((state.group, entries.sorted().map(\.command)))
         }
         return found
     }

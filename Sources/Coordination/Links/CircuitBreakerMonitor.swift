@@ -85,8 +85,7 @@ extension CommandStore {
         var waiting: Set<CommandID> = []
         for (shard, keys) in keys.enumerated() {
             for key in keys where key.destination == destination && waiting.count < limit {
-                let found = try ready(
-                    shard: shard, destination: destination, qos: key.qos, afterTurn: 0, limit: limit - waiting.count)
+                let found = try ready(shard: shard, key: key, afterTurn: 0, limit: limit - waiting.count)
                 waiting.formUnion(found.map(\.id))
             }
         }

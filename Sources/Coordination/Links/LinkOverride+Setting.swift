@@ -3,7 +3,8 @@ package import NetworkControl
 internal import Store
 
 /// The override that a person set with `sluice network set`, as the setting `network.<destination>`:
-/// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`.
+/// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`, where they are set also
+/// with `"starts":"100/min"` and `"burst":10`.
 package struct LinkOverrideSetting: Sendable, Equatable {
     package var override: LinkOverride
     /// When it was set.
@@ -31,15 +32,25 @@ package struct LinkOverrideSetting: Sendable, Equatable {
         override = LinkOverride(
             isOffline: level == "offline",
             maxRate: value["maxRate"]?.integer.flatMap { (1...1_000_000_000_000).contains($0) ? $0 : nil })
+        override.starts = value["starts"]?.string.flatMap { StartRate(text: $0) }
+        if override.starts != nil {
+            override.burst = value["burst"]?.integer.flatMap { Int(exactly: $0) }
+                .flatMap { (1...StartRate.maxBurst).contains($0) ? $0 : nil }
+        }
         since = Timestamp(milliseconds: value["since"]?.integer ?? 0)
     }
 
     package var setting: String {
-        JSONValue.object([
+        var members: [JSONValue.Member] = [
             .init("level", .string(override.isOffline ? "offline" : "auto")),
             .init("maxRate", override.maxRate.map { .integer($0) } ?? .null),
             .init("since", .integer(since.milliseconds)),
-        ]).text
+        ]
+        if let starts = override.starts {
+            members.append(.init("starts", .string(starts.description)))
+            if let burst = override.burst { members.append(.init("burst", .integer(Int64(burst)))) }
+        }
+        return JSONValue.object(members).text
     }
 
     /// Reads all overrides of the settings. One that cannot be read holds back no command.

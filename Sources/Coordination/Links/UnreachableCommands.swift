@@ -51,9 +51,7 @@ final class UnreachableCommands {
             return read()
         }
         environment.store.read("Commands of an unreachable destination cannot be read") { store throws(StoreError) in
-            try store.ready(
-                shard: position.shard, destination: scan.destination, qos: position.qos, afterTurn: position.turn,
-                limit: Self.batch)
+            try store.ready(at: scan.destination, position, limit: Self.batch)
         } then: { [self] commands in
             let now = Timestamp.now
             let old = commands.filter { now - $0.createdAt > Self.maxOutage }
@@ -80,5 +78,21 @@ final class UnreachableCommands {
 
     private func advance(_ body: (inout UnreachableScan) -> Void) {
         if let last = scans.indices.last { body(&scans[last]) }
+    }
+}
+
+extension CommandStore {
+    /// Ready commands of a destination and quality of service, with and without a rate limit.
+    fileprivate func ready(
+        at destination: Destination, _ position: UnreachableScan.Position, limit: Int
+    ) throws(StoreError) -> [ReadyCommand] {
+        let limited = try limitedKeys(shard: position.shard).filter {
+            $0.destination == destination && $0.qos == position.qos
+        }
+        var found: [ReadyCommand] = []
+        for key in [ReadyKey(destination: destination, qos: position.qos)] + limited {
+            found += try ready(shard: position.shard, key: key, afterTurn: position.turn, limit: limit)
+        }
+        return limited.isEmpty ? found : Array(found.sorted { $0.turn < $1.turn }.prefix(limit))
     }
 }

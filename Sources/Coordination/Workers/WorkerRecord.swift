@@ -27,6 +27,8 @@ package struct WorkerRecord: Sendable {
     /// Slots of high QoS and extra slots that its commands in flight hold.
     private var high = 0
     private(set) var extras = 0
+    /// Commands in flight that a rate limit holds for: of high QoS, and of middle and low QoS.
+    private var paced = (high: 0, others: 0)
 
     /// An offer that a worker has not seen after this time is lost.
     private static let timeout: Duration = .seconds(2)
@@ -74,6 +76,13 @@ package struct WorkerRecord: Sendable {
     /// Slots of middle and low QoS that are free.
     package func freeSlots(now: MonotonicTime) -> Int { state.phase == .ready ? concurrency - others(now: now) : 0 }
 
+    /// Slots that are free where only commands with rate limits count. Such commands go into slots and not ahead of
+    /// them, so that they start when their tokens come. But where short commands without a limit fill the window, a
+    /// slot is free in a moment, and no command with a limit would ever find one free now.
+    func freePacedSlots(_ serviceClass: ServiceClass) -> Int {
+        concurrency - (serviceClass == .high ? paced.high : paced.others)
+    }
+
     private func others(now: MonotonicTime) -> Int { max(unfinished(now: now) - extras - high, 0) }
 
     /// Extra slots that are free.
@@ -81,6 +90,9 @@ package struct WorkerRecord: Sendable {
 
     /// A command in flight takes a slot (`step` is 1) or leaves it (-1).
     mutating func countSlots(of grant: Admission.Grant, by step: Int) {
+        if grant.isPaced, !grant.isExtra {
+            if grant.serviceClass == .high { paced.high += step } else { paced.others += step }
+        }
         if grant.isExtra { extras += step } else if grant.serviceClass == .high { high += step }
     }
 

@@ -36,6 +36,8 @@ package struct AdmissionWait: Sendable, Equatable {
         case slots
         /// A person's `network.maxTransfers`.
         case maxTransfers
+        /// A person's `starts` of the destination: there is no token.
+        case starts
     }
 
     package var rule: Rule

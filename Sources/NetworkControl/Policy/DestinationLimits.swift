@@ -1,3 +1,5 @@
+package import Commands
+
 /// The limits that the configuration sets for one destination.
 package struct DestinationLimits: Sendable, Equatable {
     /// Transfers of all classes at once, high QoS first; nil: as measured.
@@ -6,6 +8,10 @@ package struct DestinationLimits: Sendable, Equatable {
     package var maxRate: Int64?
     /// When `background` may begin; nil: always.
     package var backgroundHours: AllowedHours?
+    /// Commands of all classes that may start in a time; nil: no limit. Retries count.
+    package var starts: StartRate?
+    /// Starts in one moment, 1…``StartRate/maxBurst``; nil: ``StartRate/defaultBurst``.
+    package var burst: Int?
 
     package init(maxConcurrency: Int? = nil, maxRate: Int64? = nil, backgroundHours: AllowedHours? = nil) {
         self.maxConcurrency = maxConcurrency

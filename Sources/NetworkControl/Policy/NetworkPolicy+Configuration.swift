@@ -32,6 +32,8 @@ extension NetworkPolicy {
     /// | `destination.<name>.origin` | – | scheme, host and port, as in `https://media.example.com` |
     /// | `destination.<name>.maxConcurrency` | as measured | transfers of all qualities, high ones first |
     /// | `destination.<name>.maxRate` | no limit | of all transfers together |
+    /// | `destination.<name>.starts` | no limit | commands that may start in a time: `30/s`, `100/min` |
+    /// | `destination.<name>.burst` | a tenth of `starts` | of them in one moment; at least those of a second |
     /// | `destination.<name>.backgroundHours` | always | `22:00-06:00`: `background` begins then, local time |
     ///
     /// * Verbs are `run`, `throttle 25%`, `pause`, `preempt` and `cancel`. Levels are `good` (also for `unknown`),
@@ -114,6 +116,10 @@ extension NetworkPolicy {
             var limits = DestinationLimits()
             limits.maxConcurrency = try reader.value(path + ["maxConcurrency"], takes: "a whole number") { Int($0) }
             limits.maxRate = try reader.rate(path + ["maxRate"])
+            limits.starts = try reader.value(path + ["starts"], takes: "a rate such as \(StartRate.forms)") {
+                StartRate(text: $0)
+            }
+            limits.burst = try reader.value(path + ["burst"], takes: "a whole number") { Int($0) }
             limits.backgroundHours = try reader.value(
                 path + ["backgroundHours"], takes: "two times of the day such as 22:00-06:00"
             ) { AllowedHours(text: $0) }

@@ -139,6 +139,12 @@ extension DestinationLimits {
             throw SettingsError(
                 key: "\(key).maxRate", problem: "takes \(Self.minRate) bytes per second or more, not \(rate)")
         }
+        if let burst {
+            guard starts != nil else { throw SettingsError(key: "\(key).burst", problem: "needs “starts” beside it") }
+            guard (1...StartRate.maxBurst).contains(burst) else {
+                throw SettingsError(key: "\(key).burst", problem: "takes 1 to \(StartRate.maxBurst), not \(burst)")
+            }
+        }
         guard let hours = backgroundHours else { return }
         guard (0..<1440).contains(hours.from), (1...1440).contains(hours.to), hours.from != hours.to else {
             throw SettingsError(

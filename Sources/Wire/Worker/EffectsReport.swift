@@ -4,14 +4,19 @@ package import Commands
 package struct EffectsReport: Sendable, Equatable {
     /// Their transitions. They are reports of no execution: nothing of a fault is set.
     package var events: [StatusReport]
-    /// The commands that may run now.
+    /// The commands that may run now, without those that have a rate limit.
     package var ready: [ReadyCommand]
+    /// The commands with a rate limit that may run now. `ready` would not have their limits.
+    package var limited: [CommandID]
     /// Workers hold commands whose cancellation was requested.
     package var hasRequests: Bool
 
-    package init(events: [StatusReport], ready: [ReadyCommand], hasRequests: Bool) {
+    package init(
+        events: [StatusReport], ready: [ReadyCommand], limited: [CommandID] = [], hasRequests: Bool
+    ) {
         self.events = events
         self.ready = ready
+        self.limited = limited
         self.hasRequests = hasRequests
     }
 
@@ -20,6 +25,9 @@ package struct EffectsReport: Sendable, Equatable {
         writer.uint16(events.count)
         for event in events.prefix(StatusReport.maxCount) { event.write(to: &writer) }
         Submitted(ready).write(to: &writer)
+        let limited = limited.prefix(Submitted.maxCount)
+        writer.uint16(limited.count)
+        for id in limited { writer.append(id) }
     }
 
     init(from reader: inout ByteReader) throws(WireError) {
@@ -29,5 +37,7 @@ package struct EffectsReport: Sendable, Equatable {
         events.reserveCapacity(min(count, reader.remaining / StatusReport.minSize))
         for _ in 0..<count { events.append(try StatusReport(from: &reader)) }
         ready = try Submitted(from: &reader).commands
+        limited = []
+        for _ in 0..<(try reader.uint16("limited")) { limited.append(try reader.id("id")) }
     }
 }

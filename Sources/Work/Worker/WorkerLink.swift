@@ -119,15 +119,18 @@ actor WorkerLink {
     /// After the reports of the ends that have caused them.
     private func send(_ effects: Effects) {
         guard !effects.isEmpty else { return }
-        var (events, ready) = (effects.events[...], effects.ready[...])
+        var (events, ready) = (effects.events[...], effects.ready.filter { $0.limit == nil }[...])
+        var limited = effects.ready.compactMap { $0.limit == nil ? nil : $0.id }[...]
         repeat {
             let report = EffectsReport(
                 events: events.prefix(Self.maxReports).map { StatusReport(event: $0) },
-                ready: Array(ready.prefix(Submitted.maxCount)), hasRequests: !effects.requests.isEmpty)
+                ready: Array(ready.prefix(Submitted.maxCount)), limited: Array(limited.prefix(Submitted.maxCount)),
+                hasRequests: !effects.requests.isEmpty)
             events = events.dropFirst(Self.maxReports)
             ready = ready.dropFirst(Submitted.maxCount)
+            limited = limited.dropFirst(Submitted.maxCount)
             send(.effects(report))
-        } while !events.isEmpty || !ready.isEmpty
+        } while !events.isEmpty || !ready.isEmpty || !limited.isEmpty
     }
 
     private func tick(now: MonotonicTime) -> MonotonicTime? {

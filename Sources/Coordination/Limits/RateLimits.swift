@@ -1,0 +1,180 @@
+package import Commands
+package import Host
+internal import Store
+
+/// The rate limits of starts: those that commands name, and `starts` of destinations. Pure.
+///
+/// A command is offered only where each limit that holds for it has a token. The token goes with the offer. It is
+/// spent when the offer is claimed, and comes back when the store says that an offer which was forgotten is still
+/// ready (``TokenBucket``).
+package struct RateLimits: Sendable {
+    package enum Name: Hashable, Sendable {
+        /// By the name that commands give.
+        case limit(String)
+        /// `starts` of a destination.
+        case destination(Destination)
+
+        var destination: Destination? { if case .destination(let destination) = self { destination } else { nil } }
+    }
+
+    struct State: Sendable {
+        var definition: RateLimit
+        var bucket: TokenBucket
+        /// When its state was saved last.
+        var savedAt: MonotonicTime?
+    }
+
+    /// The tokens of an offer that was forgotten.
+    private struct Forgotten: Sendable {
+        var names: [Name]
+        var at: MonotonicTime
+    }
+
+    var states: [Name: State] = [:]
+    /// The destinations with `starts`.
+    private(set) var destinations: Set<Destination> = []
+    /// Commands in flight of each named limit, also of one that does not exist.
+    private var inFlight: [String: Int] = [:]
+    private var forgotten: [CommandID: Forgotten] = [:]
+
+    /// Tokens of an offer of which the store has said nothing after this time count as spent.
+    private static let forgetTimeout: Duration = .seconds(60)
+
+    package init() {}
+
+    package var isEmpty: Bool { states.isEmpty }
+
+    /// The definitions now.
+    package var definitions: [Name: RateLimit] { states.mapValues(\.definition) }
+
+    // MARK: Definitions
+
+    /// Sets which limits exist. The tokens of one whose rate changes stay, up to the new burst.
+    /// - Parameter saved: states that an earlier coordinator saved, for limits that are new here. Without one the
+    ///   bucket begins empty.
+    package mutating func set(
+        _ definitions: [Name: RateLimit], saved: [Name: TokenBucketState] = [:], wallTime: Timestamp,
+        now: MonotonicTime
+    ) {
+        let moment = now.sinceBoot
+        states = states.filter { definitions[$0.key] != nil }
+        for (name, definition) in definitions {
+            if var state = states[name] {
+                guard state.definition != definition else { continue }
+                state.definition = definition
+                state.bucket.set(rate: definition.starts, burst: definition.burst, now: moment)
+                states[name] = state
+                continue
+            }
+            let bucket =
+                saved[name].map {
+                    TokenBucket(
+                        rate: definition.starts, burst: definition.burst, restoring: $0, wallTime: wallTime,
+                        now: moment)
+                } ?? TokenBucket(rate: definition.starts, burst: definition.burst, now: moment)
+            states[name] = State(definition: definition, bucket: bucket)
+        }
+        destinations = Set(definitions.keys.compactMap(\.destination))
+    }
+
+    // MARK: Asking
+
+    /// Whether a limit holds for commands of a key.
+    func pace(_ key: ReadyKey) -> Bool { Self.pace(key, destinations: destinations) }
+
+    static func pace(_ key: ReadyKey, destinations: Set<Destination>) -> Bool {
+        key.limit != nil || !destinations.isEmpty && destinations.contains(key.destination)
+    }
+
+    /// The limit that keeps commands of a key from starting; nil where they may start.
+    func lacking(for key: ReadyKey, now: MonotonicTime) -> Name? {
+        if let limit = key.limit, free(of: .limit(limit), now: now) == 0 { return .limit(limit) }
+        if destinations.isEmpty || !destinations.contains(key.destination) { return nil }
+        let name = Name.destination(key.destination)
+        return free(of: name, now: now) == 0 ? name : nil
+    }
+
+    /// How many commands of a limit may start now. None where it does not exist: they wait until it does.
+    func free(of name: Name, now: MonotonicTime) -> Int {
+        guard let state = states[name], state.bucket.hasToken(now: now.sinceBoot) else { return 0 }
+        return max(min(state.bucket.tokens(now: now.sinceBoot), slots(of: name, state)), 0)
+    }
+
+    /// How many commands of a key may start now. Only for a key that a limit holds for.
+    func free(for key: ReadyKey, now: MonotonicTime) -> Int {
+        names(of: key).map { free(of: $0, now: now) }.min() ?? 0
+    }
+
+    /// When a command of the limit may start; nil where something else decides: the end of another, a claim, or a save.
+    func nextToken(of name: Name, now: MonotonicTime) -> MonotonicTime? {
+        guard let state = states[name], slots(of: name, state) > 0 else { return nil }
+        guard let wait = state.bucket.nextToken(now: now.sinceBoot) else { return nil }
+        if wait == .zero { return state.bucket.hasToken(now: now.sinceBoot) ? now : nil }
+        return now + wait
+    }
+
+    /// Commands that may run in addition to those in flight.
+    private func slots(of name: Name, _ state: State) -> Int {
+        guard let atOnce = state.definition.atOnce, case .limit(let limit) = name else { return .max }
+        return atOnce - (inFlight[limit] ?? 0)
+    }
+
+    private func names(of key: ReadyKey) -> [Name] {
+        var names: [Name] = []
+        if let limit = key.limit { names.append(.limit(limit)) }
+        if destinations.contains(key.destination) { names.append(.destination(key.destination)) }
+        return names
+    }
+
+    // MARK: Tokens
+
+    /// Takes a token of each limit that holds for an offer.
+    /// - Precondition: ``lacking(for:now:)`` is nil.
+    /// - Returns: the limits.
+    mutating func take(for key: ReadyKey, now: MonotonicTime) -> [Name] {
+        guard pace(key) else { return [] }
+        return names(of: key).filter { states[$0]?.bucket.take(now: now.sinceBoot) ?? false }
+    }
+
+    /// The offer was claimed.
+    mutating func confirm(_ names: [Name], now: MonotonicTime) {
+        for name in names { states[name]?.bucket.confirm(now: now.sinceBoot) }
+    }
+
+    /// The offer is not awaited any more. It may have been claimed all the same, so its tokens come back only when the
+    /// store says that the command is ready.
+    mutating func forgot(_ id: CommandID, _ names: [Name], now: MonotonicTime) {
+        forgotten[id] = Forgotten(names: names, at: now)
+    }
+
+    /// A claim of the command is known, or it is known not to be ready.
+    mutating func wasClaimed(_ id: CommandID, now: MonotonicTime) {
+        if forgotten.isEmpty { return }
+        if let lost = forgotten.removeValue(forKey: id) { confirm(lost.names, now: now) }
+    }
+
+    /// The store says that these commands are ready.
+    mutating func wereReady(_ commands: [ReadyCommand], now: MonotonicTime) {
+        if forgotten.isEmpty { return }
+        for command in commands {
+            guard let lost = forgotten.removeValue(forKey: command.id) else { continue }
+            for name in lost.names { states[name]?.bucket.giveBack(now: now.sinceBoot) }
+        }
+    }
+
+    /// Call it now and then.
+    mutating func expireForgotten(now: MonotonicTime) {
+        if forgotten.isEmpty { return }
+        for (id, lost) in forgotten where now - lost.at > Self.forgetTimeout { wasClaimed(id, now: now) }
+    }
+
+    // MARK: In flight
+
+    mutating func began(_ limit: String) { inFlight.count(limit, by: 1) }
+    mutating func ended(_ limit: String) { inFlight.count(limit, by: -1) }
+}
+
+extension MonotonicTime {
+    /// The form in which ``TokenBucket`` takes a time.
+    var sinceBoot: Duration { .nanoseconds(nanoseconds) }
+}
