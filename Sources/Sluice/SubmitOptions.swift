@@ -36,6 +36,9 @@ public struct SubmitOptions: Sendable, Equatable {
     public var keyLimit: Int?
     /// The open batch of which the command becomes a member. Nil, the default: none.
     public var batch: CommandID?
+    /// The name of a rate limit that the starts of the command count against (``CommandDraft/limit``). It must exist:
+    /// `sluice limit set` makes it. Nil, the default: none.
+    public var limit: String?
     /// The command is a node or a callback of a flow, whose document is checked as a whole.
     package var isNode = false
     /// Whether to accept a type that no worker has ever been able to run. The default is false.
@@ -96,6 +99,7 @@ extension CommandDraft {
         orderingKey = options.orderingKey
         keyLimit = options.keyLimit
         batch = options.batch
+        limit = options.limit
         total = facts.total
         uniqueFor = options.uniqueFor
         if uniqueKey != nil { identity = facts.identity?.bytes }

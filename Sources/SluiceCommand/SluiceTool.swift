@@ -47,7 +47,7 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Steering",
                 subcommands: [
                     CancelCommand.self, RetryCommand.self, ResolveCommand.self, RequalifyCommand.self,
-                    PauseCommand.self, ResumeCommand.self, NetworkCommand.self,
+                    PauseCommand.self, ResumeCommand.self, NetworkCommand.self, LimitCommand.self,
                 ]),
             CommandGroup(
                 name: "Upkeep",
@@ -93,7 +93,8 @@ struct SluiceTool: AsyncParsableCommand {
         switch command {
         case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
             is ResolveCommand,
-            is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is PruneCommand,
+            is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is LimitSetCommand,
+            is LimitRemoveCommand, is PruneCommand,
             is BackupCommand, is RestoreCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand,
             is WebhookResumeCommand,
             is CollectionPutCommand, is CollectionRemoveCommand:

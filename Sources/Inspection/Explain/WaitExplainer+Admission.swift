@@ -61,6 +61,12 @@ extension WaitExplainer {
         case .maxTransfers:
             (measured, threshold) = ("\(held) are held by transfers", "fewer than \(limit), “network.maxTransfers”")
             remedy = "It begins when one of them ends and its turn comes"
+        case .starts:
+            return WaitReason(
+                "rate", "as many commands have started at \(destination) as its “starts” allows", threshold: "a token",
+                remedy:
+                    "It begins when the next comes and its turn; “sluice network set \(destination) --starts” sets another",
+                values: wait.json)
         // These have reasons of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
         }

@@ -79,8 +79,7 @@ extension WaitExplainer {
     private func ahead(of command: Command, in shard: Int, limit: Int) throws(StoreError) -> Int {
         var count = 0
         for key in try store.readyKeys(shard: shard) where key.qos >= command.qos && count < limit {
-            let rows = try store.ready(
-                shard: shard, destination: key.destination, qos: key.qos, afterTurn: 0, limit: limit)
+            let rows = try store.ready(shard: shard, key: key, afterTurn: 0, limit: limit)
             count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
         }
         return count

@@ -119,11 +119,14 @@ package struct WaitExplainer {
         } else if let reason = try type(command, alive) {
             reasons.append(reason)
         }
+        if let reason = try missingLimit(command) { reasons.append(reason) }
         if let reason = locked(command) { reasons.append(reason) }
         if let reason = try suspicion(command, alive) { reasons.append(reason) }
         // A throttle does not keep a command from starting, so it does not explain the wait alone.
         if reasons.allSatisfy(\.isThrottle) {
             if let reason = admission(command) ?? linkWait(command) {
+                reasons.append(reason)
+            } else if let reason = try rate(command) {
                 reasons.append(reason)
             } else {
                 reasons.append(try slots(command, workers: alive.count))

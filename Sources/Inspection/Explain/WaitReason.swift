@@ -5,7 +5,7 @@ package struct WaitReason: Equatable {
     /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`,
     /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `order`, `flow`, `doubt`,
     /// `places`, `earlierRun`, `endpoint`, `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
-    /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`.
+    /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`, `rate`.
     package var name: String
     /// The value now.
     package var measured: String

@@ -19,6 +19,7 @@ extension Command {
             .init("uniqueKey", text(uniqueKey)),
             .init("uniqueFor", text(uniqueKey.map { _ in uniqueFor.description })),
             .init("orderingKey", text(orderingKey)), .init("batch", text(batch?.description)),
+            .init("limit", text(limit)),
             .init("offset", .integer(offset)), .init("total", .integer(total)),
             .init("worker", seat.map { .integer(Int64($0)) } ?? .null), .init("reason", text(reason)),
             .init("createdAt", time(createdAt)), .init("updatedAt", time(updatedAt)),

@@ -21,6 +21,7 @@ struct NetworkCommand: ParsableCommand {
               sluice network --all | grep media.example.com
               sluice network --json | jq -r 'select(.level != "good") | .destination'
               sluice network set https://media.example.com --level offline
+              sluice network set https://api.example.com --starts 100/min
             """,
         subcommands: [NetworkShowCommand.self, NetworkSetCommand.self], defaultSubcommand: NetworkShowCommand.self)
 }

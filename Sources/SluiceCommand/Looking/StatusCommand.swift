@@ -268,6 +268,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let key = command.uniqueKey {
             facts += [("unique key", key), ("unique for", "\(command.uniqueFor); \(command.uniqueKeyHold(at: .now))")]
         }
+        if let limit = command.limit { facts.append(("limit", limit)) }
         if command.total > 0 {
             facts.append(("progress", "\(Figures.bytes(command.offset)) of \(Figures.bytes(command.total))"))
         }

@@ -78,7 +78,16 @@ struct SubmitFields: ParsableArguments {
         help: ArgumentHelp("Make it a member of this batch, which is open (“sluice batch open”).", valueName: "id"))
     var batch: BatchArgument?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The rate limit that its starts count against; “sluice limit set” makes one.", valueName: "name"))
+    var limit: String?
+
     func validate() throws {
+        if let limit, !RateLimit.isName(limit) {
+            throw ValidationError("--limit is '\(limit)', not the name of a rate limit: \(RateLimit.nameForm).")
+        }
         if let orderingKey, orderingKey.isEmpty { throw ValidationError("--ordering-key must not be empty.") }
         if let keyLimit {
             guard (1...1000).contains(keyLimit) else { throw ValidationError("--key-limit must be from 1 to 1000.") }
@@ -108,6 +117,7 @@ struct SubmitFields: ParsableArguments {
         options.orderingKey = orderingKey
         options.keyLimit = keyLimit
         options.batch = batch?.id
+        options.limit = limit
         options.dependencies = after.map(\.dependency)
         return options
     }

@@ -88,12 +88,18 @@ struct SchedulePutCommand: AsyncParsableCommand {
         help: ArgumentHelp("The destination, where the operation does not know it.", valueName: "url"))
     var destination: String?
 
+    @Option(name: .long, help: ArgumentHelp("The rate limit that their starts count against.", valueName: "name"))
+    var limit: String?
+
     @Flag(name: .long, help: "Accept types that no worker has ever been able to run.")
     var allowUnknown = false
 
     func validate() throws {
         guard (type == nil) != (flow == nil) else { throw ValidationError("Give a type, or --flow.") }
-        if flow != nil, payload != nil || qos != nil || deadline != nil || retryLimit != nil || destination != nil {
+        if flow != nil,
+            payload != nil || qos != nil || deadline != nil || retryLimit != nil || destination != nil
+                || limit != nil
+        {
             throw ValidationError("The document of a flow has these options itself.")
         }
     }
@@ -132,6 +138,7 @@ struct SchedulePutCommand: AsyncParsableCommand {
             if let deadline { command.append(.init("deadline", .string(deadline))) }
             if let retryLimit { command.append(.init("retryLimit", .integer(Int64(retryLimit)))) }
             if let destination { command.append(.init("destination", .string(destination))) }
+            if let limit { command.append(.init("limit", .string(limit))) }
             members.append(.init("command", .object(command)))
         }
         do throws(ScheduleError) {

@@ -32,6 +32,11 @@ struct ScheduleWriter {
                         + known.sorted().joined(separator: ", "))
             }
         }
+        let limits = try store.rateLimits()
+        for name in action.limits.sorted() where limits[name] == nil {
+            let problem = StoreError.unknownLimit(name, known: Array(limits.keys)).message
+            throw ExitError(.data, "schedule “\(definition.name)”: \(problem)")
+        }
         return action
     }
 
@@ -89,10 +94,13 @@ struct ScheduleWriter {
 }
 
 extension ScheduleAction {
-    fileprivate var types: Set<String> {
+    fileprivate var types: Set<String> { Set(drafts.map(\.type)) }
+    fileprivate var limits: Set<String> { Set(drafts.compactMap(\.limit)) }
+
+    private var drafts: [CommandDraft] {
         switch self {
-        case .command(let scheduled): [scheduled.draft.type]
-        case .flow(let flow): Set((flow.nodes.map(\.draft) + flow.callbacks.map(\.draft)).map(\.draft.type))
+        case .command(let scheduled): [scheduled.draft]
+        case .flow(let flow): (flow.nodes.map(\.draft) + flow.callbacks.map(\.draft)).map(\.draft)
         }
     }
 }

@@ -14,7 +14,7 @@ struct NetworkSetCommand: ParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "set",
-        abstract: "Hold a destination offline, or limit its rate.",
+        abstract: "Hold a destination offline, or limit its rate or its starts.",
         discussion: """
             It acts at once, survives restarts, and needs no running coordinator. An option that is not given keeps its \
             value. \
@@ -24,6 +24,7 @@ struct NetworkSetCommand: ParsableCommand {
               sluice network set https://media.example.com --level offline
               sluice network set https://media.example.com --level auto --max-rate 20Mbit
               sluice network set https://media.example.com --max-rate none
+              sluice network set https://api.example.com --starts 100/min --burst 10
             """)
 
     @OptionGroup var data: DataOptions
@@ -42,8 +43,24 @@ struct NetworkSetCommand: ParsableCommand {
             valueName: "rate"))
     var maxRate: RateArgument?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How many commands may start there in a time, as in 30/s or 100/min; none: as sluice.yaml says.",
+            valueName: "rate"))
+    var starts: StartRateArgument?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How many of those at once. (default: a tenth of them, but at least those of a second)", valueName: "count")
+    )
+    var burst: BurstArgument?
+
     func validate() throws {
-        if level == nil && maxRate == nil { throw ValidationError("Give --level, --max-rate or both.") }
+        if level == nil && maxRate == nil && starts == nil && burst == nil {
+            throw ValidationError("Give --level, --max-rate, --starts or --burst.")
+        }
     }
 
     func run() throws {
@@ -54,6 +71,14 @@ struct NetworkSetCommand: ParsableCommand {
         var override = before?.override ?? LinkOverride()
         if let level { override.isOffline = level == .offline }
         if let maxRate { override.maxRate = maxRate.bytesPerSecond }
+        if let starts { override.starts = starts.rate }
+        if let burst { override.burst = burst.count }
+        if override.starts == nil {
+            if burst?.count != nil {
+                throw ExitError(.usage, "--burst needs --starts, which \(destination) does not have")
+            }
+            override.burst = nil
+        }
         let isNew = override != before?.override ?? LinkOverride()
         let setting = isNew ? LinkOverrideSetting(override, since: .now) : before
         if isNew {
@@ -70,14 +95,20 @@ struct NetworkSetCommand: ParsableCommand {
                     .init("destination", .string(destination.text)),
                     .init("level", .string(override.isOffline ? "offline" : "auto")),
                     .init("maxRate", override.maxRate.map { .integer($0) } ?? .null),
+                    .init("starts", override.starts.map { .string($0.description) } ?? .null),
+                    .init("burst", override.burst.map { .integer(Int64($0)) } ?? .null),
                     .init("since", since.map { .string($0.description) } ?? .null),
                 ]).bytes)
             return
         }
         let rate = override.maxRate.map { "at most \(Figures.bytes($0))/s" } ?? "no limit of its rate"
+        let starts =
+            override.starts.map { starts in
+                "; starts \(starts), at most \(override.burst ?? starts.defaultBurst) at once"
+            } ?? ""
         let level =
             override.isOffline
             ? "held offline; “sluice network set \(destination) --level auto” lifts it" : "as measured"
-        Output.line("\(destination): \(level); \(rate)\(since.map { "; since \($0)" } ?? "")")
+        Output.line("\(destination): \(level); \(rate)\(starts)\(since.map { "; since \($0)" } ?? "")")
     }
 }

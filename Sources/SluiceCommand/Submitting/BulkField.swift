@@ -40,9 +40,14 @@ enum BulkField {
         case ("batch", .string(let text)):
             guard let id = CommandID(text) else { throw ExitError(.data, "“batch” is “\(text)”, which is not a UUID") }
             options.batch = id
+        case ("limit", .string(let name)):
+            guard RateLimit.isName(name) else {
+                throw ExitError(.data, "“limit” is “\(name)”, not the name of a rate limit: \(RateLimit.nameForm)")
+            }
+            options.limit = name
         case ("after", let value): options.dependencies = try dependencies(value)
         case ("qos", _), ("uniqueKey", _), ("orderingKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _),
-            ("destination", _), ("batch", _):
+            ("destination", _), ("batch", _), ("limit", _):
             throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
@@ -51,7 +56,7 @@ enum BulkField {
             throw ExitError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
-                    + "notBefore, deadline, destination, after, orderingKey, keyLimit and batch")
+                    + "notBefore, deadline, destination, after, orderingKey, keyLimit, batch and limit")
         }
     }
 

@@ -13,7 +13,7 @@ struct SubmitCommand: AsyncParsableCommand {
         discussion: """
             The payload is JSON: the argument, a file (@file), or lines of standard input (-). Each line of standard input \
             is an object with “payload” and optionally “qos”, “idempotent”, “uniqueKey”, “uniqueFor”, “retryLimit”, \
-            “notBefore”, “deadline”, “destination”, “after”, “orderingKey”, “keyLimit” and “batch”; the options of the command line are their defaults. An invalid \
+            “notBefore”, “deadline”, “destination”, “after”, “orderingKey”, “keyLimit”, “batch” and “limit”; the options of the command line are their defaults. An invalid \
             line ends the bulk with its number; the lines before it stay submitted. A line that only the store can refuse \
             (its unique key belongs to another payload) ends the bulk too, but up to 4,096 lines after it may have been \
             submitted. The UUIDs of all submitted commands are printed; --json adds the number of the line, and whether \
@@ -43,6 +43,7 @@ struct SubmitCommand: AsyncParsableCommand {
               sluice submit noop --unique-key nightly-2026-11-25
               sluice submit noop --unique-key refresh --unique-for 10m
               sluice submit noop --ordering-key customer-7
+              sluice submit request --limit quotes-api --payload @quote.json
               sluice submit noop --after 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
               seq 100000 | sed 's/.*/{"payload":{}}/' | sluice submit noop --payload - > uuids
             """)

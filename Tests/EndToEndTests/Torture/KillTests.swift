@@ -27,6 +27,8 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 // Make the store before the first process opens it.
                 #expect(try await installation.sluice("submit", "noop").code == 0)
+                let limit = ["limit", "set", TortureChecker.limit, "--starts", "40/s", "--burst", "10"]
+                #expect(try await installation.run(program: "\(Installation.bin)/sluice", limit).code == 0)
                 let store = try installation.store()
                 let receiver = try await installation.receiver()
                 let ledger = TortureLedger()

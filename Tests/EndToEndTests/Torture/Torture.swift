@@ -183,8 +183,9 @@ final class Torture: Sendable {
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
             switch random.number(in: 0..<10) {
             case 0:
-                let lines = (0..<bulk).map { _ in
-                    #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"}"#
+                let lines = (0..<bulk).map { index in
+                    let limit = index % 3 == 0 ? #","limit":"\#(TortureChecker.limit)""# : ""
+                    return #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"\#(limit)}"#
                 }
                 try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
             case 1:

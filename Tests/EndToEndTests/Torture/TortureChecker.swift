@@ -10,7 +10,12 @@ struct TortureChecker {
     /// A line for each run of the program.
     let runs: [String]
 
+    /// The rate limit of some no-ops: 40 a second, with a burst of 10.
+    static let limit = "torture"
+
     private(set) var violations: [String] = []
+    /// When commands with the rate limit were claimed.
+    private var starts: [Timestamp] = []
     /// The number of commands with each final status.
     private(set) var endings: [CommandStatus: Int] = [:]
     /// The number of healthy commands by the number of deaths that they were charged with.
@@ -37,6 +42,7 @@ struct TortureChecker {
         let commands = try allCommands()
         checkEndings(commands)
         try checkTransitions(commands)
+        checkStarts()
         try checkCounts(commands)
         var schedules = ScheduleChecker()
         for schedule in try store.schedules() { schedules.check(schedule, commands.values) }
@@ -186,6 +192,9 @@ struct TortureChecker {
                     }
                     after = transition.seq
                     check(transition, after: last[transition.id])
+                    if transition.status == .queued, commands[transition.id]?.limit != nil {
+                        starts.append(transition.at)
+                    }
                     if let key = commands[transition.id]?.orderingKey { checkOrder(key, transition, &holders) }
                     if let seat = transition.seat, transition.claim > 0 {
                         seats[transition.id, default: [:]][transition.claim, default: []].insert(seat)
@@ -224,6 +233,19 @@ struct TortureChecker {
         if transition.claim != expected {
             violations.append(
                 "\(id) came to \(transition.status) under claim \(transition.claim) where \(expected) was in force")
+        }
+    }
+
+    /// In no window do more commands start than rate and burst allow.
+    private mutating func checkStarts() {
+        var smallest = Double.infinity
+        for (index, time) in starts.sorted().enumerated() {
+            let level = Double(index) - Double(time.milliseconds) / 1000 * 40
+            smallest = min(smallest, level)
+            // Times are whole milliseconds.
+            if level - smallest + 1 > 10.05 {
+                violations.append("\(level - smallest + 1) commands of the rate limit started at once at \(time)")
+            }
         }
     }
 

@@ -1,0 +1,44 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Sluice
+internal import Store
+internal import Wire
+
+struct LimitRemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove a rate limit.",
+        discussion: """
+            Commands that name it wait until a limit of that name is set again; “sluice explain” and “sluice limit list” \
+            show them. To let them all go, set a high rate instead.
+
+            EXAMPLES
+              sluice limit remove quotes-api
+            """)
+
+    @OptionGroup var data: DataOptions
+
+    @Argument(help: ArgumentHelp("The name of the limit.", valueName: "name"))
+    var name: String
+
+    func run() throws {
+        let (directory, store) = try data.store()
+        let limits = try store.rateLimits()
+        guard limits[name] != nil else {
+            let near = NearestName.suggestion(for: name, among: limits.keys.sorted())
+            throw ExitError(.input, "there is no rate limit “\(name)” in \(data.path)\(near)")
+        }
+        try store.set(
+            [(SettingKey.limit(name), nil), (SettingKey.tokens(ofLimit: name), nil)], timeout: WriteTimeout.foreground)
+        HintSender.send(.settingsChanged, in: directory)
+        let waiting = try store.waitingForLimits()[name] ?? 0
+        Output.line("\(name): removed")
+        if waiting > 0 {
+            Diagnostics.say(
+                "\(Figures.grouped(Int64(waiting))) ready \(waiting == 1 ? "command waits" : "commands wait") for it; "
+                    + "“sluice limit set \(name) --starts RATE” lets them go on")
+        }
+        try data.warn(of: store)
+    }
+}
