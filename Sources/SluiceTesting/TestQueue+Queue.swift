@@ -28,7 +28,13 @@ extension TestQueue {
                 hasRequests = hasRequests || !round.effects.requests.isEmpty
                 hasChanged = round.next != nil && !round.changes.isEmpty
             }
-            while try store.settle(shard: Self.shard, now: now, limit: Self.batch).hasMore {}
+            var isCarried = false
+            while !isCarried {
+                while try store.settle(shard: Self.shard, now: now, limit: Self.batch).hasMore {}
+                let effects = try store.carryMessages(from: Self.shard, except: [], now: now).effects
+                hasRequests = hasRequests || !effects.requests.isEmpty
+                isCarried = effects.isEmpty
+            }
             if hasRequests { running.cancelRequested() }
         }
         try publish()
@@ -74,8 +80,7 @@ extension TestQueue {
         var turn: Int64 = 0
         while true {
             let page = try stored { () throws(StoreError) in
-                try store.ready(
-                    shard: Self.shard, destination: key.destination, qos: key.qos, afterTurn: turn, limit: 100)
+                try store.ready(shard: Self.shard, key: key, afterTurn: turn, limit: 100)
             }
             if let found = page.first(where: { !waits.holds($0.id, now: now) }) { return found }
             guard let last = page.last else { return nil }

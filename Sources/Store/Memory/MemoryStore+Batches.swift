@@ -4,7 +4,10 @@ extension MemoryStore {
     package func open(
         _ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> CommandID {
-        if let problem = batch.problem { throw problem }
+        let limits = LimitCheck(batch.callbacks.map(\.draft), in: self)
+        if let problem = batch.problem ?? batch.callbacks.lazy.compactMap({ limits.problem(of: $0.draft) }).first {
+            throw problem
+        }
         let types = types()
         if !allowUnknownTypes, let unknown = batch.callbacks.first(where: { !types.contains($0.draft.type) }) {
             throw .unknownType(unknown.draft.type, known: types)

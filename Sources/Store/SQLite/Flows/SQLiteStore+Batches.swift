@@ -4,7 +4,10 @@ extension SQLiteStore {
     package func open(
         _ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> CommandID {
-        if let problem = batch.problem { throw problem }
+        let limits = LimitCheck(batch.callbacks.map(\.draft), in: self)
+        if let problem = batch.problem ?? batch.callbacks.lazy.compactMap({ limits.problem(of: $0.draft) }).first {
+            throw problem
+        }
         var random = BufferedRandom()
         let byte = usableByte(using: &random)
         let ids = (0...batch.callbacks.count).map { _ in CommandID(now: now, shardByte: byte, using: &random) }.sorted()
