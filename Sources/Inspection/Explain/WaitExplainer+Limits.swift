@@ -40,7 +40,10 @@ extension WaitExplainer {
             "rate",
             "limit “\(name)” starts \(starts.count) in a \(starts.period), and \(others) "
                 + "\(others == 1 ? "other waits" : "others wait") for it",
-            threshold: "a token", remedy: "At this rate all of them have started in \(left.shortText)", values: values)
+            threshold: "a token",
+            remedy: limit.atOnce == nil
+                ? "At this rate all of them have started in \(left.shortText)"
+                : "It begins when its turn comes, and fewer than \(limit.atOnce ?? 0) run", values: values)
     }
 
     private func limit(_ name: String) throws(StoreError) -> RateLimit? {

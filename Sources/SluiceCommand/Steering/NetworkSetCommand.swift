@@ -53,7 +53,8 @@ struct NetworkSetCommand: ParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How many of those at once. (default: a tenth of them, but at least those of a second)", valueName: "count")
+            "How many of those in one moment. (default: a tenth of them, but at least those of a second)",
+            valueName: "count")
     )
     var burst: BurstArgument?
 
@@ -104,7 +105,7 @@ struct NetworkSetCommand: ParsableCommand {
         let rate = override.maxRate.map { "at most \(Figures.bytes($0))/s" } ?? "no limit of its rate"
         let starts =
             override.starts.map { starts in
-                "; starts \(starts), at most \(override.burst ?? starts.defaultBurst) at once"
+                "; starts \(starts), at most \(override.burst ?? starts.defaultBurst) in one moment"
             } ?? ""
         let level =
             override.isOffline

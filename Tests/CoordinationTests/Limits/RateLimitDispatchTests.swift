@@ -216,7 +216,7 @@ import Wire
         dispatcher.setRateLimits(
             [.limit("api"): RateLimit(starts: try Self.rate("60/min"), burst: 10)], wallTime: at, now: .zero)
         let commands = (1...3).map { number in
-            var command = ready(number)
+            var command = ready(Int64(number))
             command.limit = "api"
             return command
         }
