@@ -110,7 +110,12 @@ extension TestQueue {
                 try store.events(shard: Self.shard, after: after, limit: Self.batch)
             }
             guard let last = events.last else { return }
-            withState { $0.published = last.transition.seq }
+            // Two tasks of a test may call at once.
+            let isFirst = withState { state in
+                defer { state.published = max(state.published, last.transition.seq) }
+                return state.published == after
+            }
+            guard isFirst else { continue }
             for event in events {
                 var writer = JSONWriter()
                 Event.status(event, to: &writer)
