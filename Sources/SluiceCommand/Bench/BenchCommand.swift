@@ -11,8 +11,8 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             Starts real processes on a temporary data directory, and removes it afterwards. “queue” measures the commands a \
             second that are submitted and executed, “latency” the time from a commit to the start of its operation, \
-            “upload” transfers to a local nginx, compared with curl and rclone. These figures of queue and upload can be \
-            chosen:
+            “upload” transfers to a local nginx, compared with curl and rclone, and “flow” commands that wait for others. These \
+            figures of queue, upload and flow can be chosen:
               drain     no-ops executed, all transitions recorded, one subscriber to everything
               bulk      JSON lines submitted
               single    single submits by 1 and 8 processes, compared with append + fdatasync
@@ -23,6 +23,13 @@ struct BenchCommand: AsyncParsableCommand {
               large     one file of 2 GB, compared with curl
               small     5,000 files of 64 KB, compared with rclone
               memory    a worker's memory with 64 uploads of 1 GB
+              submit    a flow of 10,000 nodes from a file
+              fan       fan-out and fan-in of 10,000 and 100,000 no-ops
+              chain     1,000 no-ops, one after the other
+              cascade   a cancelled root to the end of its 100,000 nodes
+              keys      10,000 ordering keys, and one
+              batch     a batch, compared with commands outside of one
+              schedules 10,000 schedules that are due at once
 
             EXAMPLES
               sluice bench
@@ -33,29 +40,31 @@ struct BenchCommand: AsyncParsableCommand {
         subcommands: [])
 
     enum Subject: String, ExpressibleByArgument, CaseIterable {
-        case queue, latency, upload
+        case queue, latency, upload, flow
     }
 
     enum Figure: String, ExpressibleByArgument, CaseIterable {
         case drain, bulk, single, scaling, start, backlog, recovery
         case large, small, memory
+        case submit, fan, chain, cascade, keys, batch, schedules
 
         var subject: Subject {
             switch self {
             case .drain, .bulk, .single, .scaling, .start, .backlog, .recovery: .queue
             case .large, .small, .memory: .upload
+            case .submit, .fan, .chain, .cascade, .keys, .batch, .schedules: .flow
             }
         }
     }
 
     @OptionGroup var print: PrintOptions
 
-    @Argument(help: "What to measure: queue, latency or upload.")
+    @Argument(help: "What to measure: queue, latency, upload or flow.")
     var subject: Subject = .queue
 
     @Option(
         name: .long, parsing: .singleValue,
-        help: "Only this figure of queue or upload; may be given several times. (default: all)")
+        help: "Only this figure of queue, upload or flow; may be given several times. (default: all)")
     var figure: [Figure] = []
 
     @Option(name: .long, help: ArgumentHelp("Duration of the figures that are measured by time.", valueName: "count"))
@@ -128,7 +137,7 @@ struct BenchCommand: AsyncParsableCommand {
     private func bodies(_ workspace: BenchWorkspace) -> [() async throws -> [BenchResult]] {
         switch subject {
         case .latency: [{ try await LatencyBench(workspace: workspace).run() }]
-        case .queue, .upload:
+        case .queue, .upload, .flow:
             (figure.isEmpty ? Figure.allCases.filter { $0.subject == subject } : figure).map { figure in
                 let body = body(of: figure, workspace)
                 return { try await onBenchThread(body) }
@@ -138,6 +147,8 @@ struct BenchCommand: AsyncParsableCommand {
 
     private func body(of figure: Figure, _ workspace: BenchWorkspace) -> @Sendable () throws -> [BenchResult] {
         let upload = UploadBench(workspace: workspace, percent: scale)
+        let flow = FlowBench(workspace: workspace, workers: workers)
+        let related = RelatedDrainBench(workspace: workspace, workers: workers)
         let (seconds, workers, kills, backlog) = (seconds, workers, kills, backlog)
         return switch figure {
         case .drain: { try DrainBench(workspace: workspace, seconds: seconds, workers: workers).run() }
@@ -150,6 +161,13 @@ struct BenchCommand: AsyncParsableCommand {
         case .large: { try upload.large() }
         case .small: { try upload.small() }
         case .memory: { try upload.memory() }
+        case .submit: { try flow.submit() }
+        case .fan: { try flow.fan() }
+        case .chain: { try flow.chain() }
+        case .cascade: { try flow.cascade() }
+        case .keys: { try related.keys() }
+        case .batch: { try related.batch() }
+        case .schedules: { try ScheduleBench(workspace: workspace).run() }
         }
     }
 
