@@ -33,12 +33,14 @@ package struct FlowChanges: Sendable {
     /// From one round to the next.
     package static let interval: Duration = .milliseconds(250)
     /// Open flows of a shard, and flows by their ids, that one round reads.
-    package static let maxRead = 256
-    private static let maxKnown = 4096
+    package static let maxRead = 100
+    private static let maxKnown = 1024
 
     private var shards: Set<Int> = []
     private var waiting: Set<CommandID> = []
     private var known: [CommandID: Published] = [:]
+    /// The last of the known flows that was read again by its id.
+    private var lastChecked: CommandID?
     private var isSnapshot = false
     private var snapshots: Set<CommandID> = []
     private var isReading = false
@@ -87,13 +89,10 @@ package struct FlowChanges: Sendable {
     ) -> Round? {
         guard let due = nextDue, now >= due else { return nil }
         for id in watched where shards.contains(id.shard(of: shardCount)) { waiting.insert(id) }
-        // An open flow that is not among the newest may have ended.
-        for (id, last) in known where !last.status.isFinal && shards.contains(id.shard(of: shardCount)) {
-            waiting.insert(id)
-        }
-        let ids = waiting.sorted().prefix(Self.maxRead)
+        var ids = Array(waiting.sorted().prefix(Self.maxRead))
+        ids += check(Self.maxRead - ids.count, shardCount: shardCount)
         let round = Round(
-            shards: wantsAll ? shards.sorted() : [], flows: Array(ids), isSnapshot: isSnapshot,
+            shards: wantsAll ? shards.sorted() : [], flows: ids, isSnapshot: isSnapshot,
             snapshots: snapshots.intersection(ids))
         waiting.subtract(ids)
         snapshots.subtract(ids)
@@ -102,6 +101,18 @@ package struct FlowChanges: Sendable {
         guard !round.shards.isEmpty || !round.flows.isEmpty else { return nil }
         isReading = true
         return round
+    }
+
+    /// Open flows that are not among the newest any more, in turn: they may have changed too.
+    private mutating func check(_ count: Int, shardCount: Int) -> [CommandID] {
+        guard count > 0 else { return [] }
+        let open = known.filter { id, last in
+            !last.status.isFinal && shards.contains(id.shard(of: shardCount)) && !waiting.contains(id)
+        }.keys.sorted()
+        let start = lastChecked.map { last in open.firstIndex { $0 > last } ?? 0 } ?? 0
+        let ids = Array((open[start...] + open[..<start]).prefix(count))
+        lastChecked = ids.last ?? lastChecked
+        return ids
     }
 
     /// - Parameter found: the flows that were read.

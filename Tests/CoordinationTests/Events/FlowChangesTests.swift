@@ -88,6 +88,30 @@ import Testing
         #expect(round(&changes, after: .seconds(2), wantsAll: false, watched: []) == nil)
     }
 
+    @Test func `where many flows are open, ends come first, and the others are read in turn`() throws {
+        var changes = FlowChanges()
+        let many = (0..<250).map { number in
+            var command = Command(
+                id: CommandID(high: UInt64(number + 1) << 16, low: 0), type: CommandType.flow, destination: .none,
+                createdAt: .zero)
+            command.status = .blocked
+            return FlowState(command: command, name: "", nodes: 2, open: 2, failed: 0)
+        }
+        changes.addChanges(in: [0])
+        let first = try #require(round(&changes))
+        #expect(changes.take(many, of: first, now: start).count == 250)
+        var seen: Set<CommandID> = []
+        for second in 1...3 {
+            let newest = try #require(many.last).command.id
+            changes.add(end(newest, type: CommandType.flow))
+            let next = try #require(round(&changes, after: .seconds(second)))
+            #expect(next.flows.first == newest && next.flows.count == FlowChanges.maxRead)
+            seen.formUnion(next.flows)
+            _ = changes.take(many, of: next, now: start + .seconds(second))
+        }
+        #expect(seen.count == 250)
+    }
+
     @Test func `a new subscriber gets the open flows, and a read that failed is made again`() throws {
         var changes = FlowChanges()
         changes.addChanges(in: [0])
