@@ -37,7 +37,7 @@ struct LimitCheck {
 extension StoreError {
     package static func unknownLimit(_ name: String, known: some Collection<String>) -> StoreError {
         let near = NearestName.suggestion(for: name, among: known.sorted())
-        return StoreError(
-            .invalid, "There is no rate limit “\(name)”\(near). “sluice limit set \(name) --starts RATE” makes it.")
+        let advice = near.isEmpty ? "; “sluice limit set \(name) --starts RATE” makes it." : near
+        return StoreError(.invalid, "There is no rate limit “\(name)”\(advice)")
     }
 }

@@ -8,7 +8,7 @@ package protocol QueueStore: ShardedStore {
     func ready(shard: Int, key: ReadyKey, afterTurn: Int64, limit: Int) throws(StoreError) -> [ReadyCommand]
     /// The keys of ``readyKeys(shard:)`` that have a rate limit.
     func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
-    /// The number of ready commands of each rate limit. Reads all their entries in an index.
+    /// The number of ready commands of each rate limit. Reads all their rows.
     func readyCounts(shard: Int) throws(StoreError) -> [String: Int]
     /// The destinations and qualities of service that have ready commands, with their rate limits. Costs one index
     /// seek for each.

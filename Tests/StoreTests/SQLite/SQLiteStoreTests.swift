@@ -165,11 +165,11 @@ import Testing
             (
                 "SELECT rate_limit, destination, qos FROM command WHERE status IN (0, 3) AND not_before < 0 "
                     + "AND rate_limit > 'a' ORDER BY rate_limit, destination, qos LIMIT 1",
-                "COVERING INDEX command_limited (rate_limit>?)"
+                "INDEX command_limited (rate_limit>?)"
             ),
             (
                 "SELECT rate_limit, count(*) FROM command WHERE status IN (0, 3) AND not_before < 0 GROUP BY rate_limit",
-                "COVERING INDEX command_limited"
+                "INDEX command_limited"
             ),
             ("SELECT min(not_before) FROM command WHERE not_before > 0", "COVERING INDEX command_held_back"),
             (
