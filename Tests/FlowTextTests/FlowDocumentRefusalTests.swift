@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct FlowDocumentRefusalTests {
     private static let nodeKeys =
-        "type, payload, after, mayFail, qos, idempotent, retryLimit, notBefore, deadline and destination"
+        "type, payload, after, mayFail, qos, idempotent, retryLimit, notBefore, deadline, destination and limit"
 
     @Test func `an error without a file name has the line`() {
         let error = #expect(throws: FlowDocumentError.self) {
@@ -54,8 +54,8 @@ import Testing
                 == "quotes.yaml:1: node “a”: unknown key “uniqueKey”: a node has \(Self.nodeKeys)")
         #expect(
             Texts.refusal("nodes: {}\ndefaults: {mayFail: true}")
-                == "quotes.yaml:2: unknown key “mayFail”: “defaults” has qos, idempotent, retryLimit, notBefore, deadline and "
-                + "destination")
+                == "quotes.yaml:2: unknown key “mayFail”: “defaults” has qos, idempotent, retryLimit, notBefore, deadline, "
+                + "destination and limit")
         #expect(
             Texts.refusal("nodes: {}\nthen: {succes: {type: noop}}")
                 == "quotes.yaml:2: unknown key “succes”; is it “success”?")
@@ -65,7 +65,7 @@ import Testing
         #expect(
             Texts.refusal("nodes: {}\nthen: {end: {type: noop, after: a}}")
                 == "quotes.yaml:2: node “end”: unknown key “after”: a callback has type, payload, qos, idempotent, "
-                + "retryLimit, notBefore, deadline and destination")
+                + "retryLimit, notBefore, deadline, destination and limit")
     }
 
     @Test func `members of the wrong kind are refused`() {

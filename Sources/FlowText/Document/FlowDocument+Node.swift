@@ -14,7 +14,7 @@ extension FlowDocument {
         package var after: [String: DependencyCondition] = [:]
         /// Whether its failure satisfies dependencies on its success, and does not fail the flow.
         package var mayFail = false
-        /// qos, idempotent, retryLimit, notBefore, deadline and destination: its own in the order of the document,
+        /// qos, idempotent, retryLimit, notBefore, deadline, destination and limit: its own in the order of the document,
         /// then the defaults that it does not have itself.
         package var options: [JSONValue.Member] = []
         package var position: SourcePosition?
