@@ -47,13 +47,16 @@ struct BenchRig {
 
     // MARK: Commands
 
+    static func noop(milliseconds: Int = 0, qos: QualityOfService = .default) -> CommandDraft {
+        CommandDraft(
+            type: CommandType.noop, payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none,
+            qos: qos, idempotent: true)
+    }
+
     /// Submits no-ops in bulk, as `submit -` does.
     @discardableResult
     func fill(_ count: Int, milliseconds: Int = 0, qos: QualityOfService = .default) throws -> [CommandID] {
-        let draft = CommandDraft(
-            type: CommandType.noop, payload: Array("{\"milliseconds\":\(milliseconds)}".utf8), destination: .none,
-            qos: qos,
-            idempotent: true)
+        let draft = Self.noop(milliseconds: milliseconds, qos: qos)
         var ids: [CommandID] = []
         ids.reserveCapacity(count)
         var left = count

@@ -9,8 +9,6 @@ struct FlowBench {
     let workspace: BenchWorkspace
     let workers: Int
 
-    private static let noop = CommandDraft(
-        type: CommandType.noop, payload: Array("{\"milliseconds\":0}".utf8), destination: .none, idempotent: true)
     /// The time that no figure comes near.
     private static let timeout = 300
 
@@ -111,10 +109,10 @@ struct FlowBench {
     // MARK: Flows
 
     private static func fan(_ count: Int) -> FlowDraft {
-        var nodes = [FlowNode("root", noop)]
-        nodes += (0..<count).map { FlowNode("page-\($0)", noop, after: ["root": .success]) }
+        var nodes = [FlowNode("root", BenchRig.noop())]
+        nodes += (0..<count).map { FlowNode("page-\($0)", BenchRig.noop(), after: ["root": .success]) }
         let pages = Dictionary(uniqueKeysWithValues: (0..<count).map { ("page-\($0)", DependencyCondition.success) })
-        nodes.append(FlowNode("join", noop, after: pages))
+        nodes.append(FlowNode("join", BenchRig.noop(), after: pages))
         return FlowDraft("fan", nodes: nodes)
     }
 
@@ -122,7 +120,7 @@ struct FlowBench {
         FlowDraft(
             "chain",
             nodes: (0..<count).map {
-                FlowNode("n\($0)", noop, after: $0 == 0 ? [:] : ["n\($0 - 1)": .success])
+                FlowNode("n\($0)", BenchRig.noop(), after: $0 == 0 ? [:] : ["n\($0 - 1)": .success])
             })
     }
 

@@ -8,8 +8,6 @@ struct RelatedDrainBench {
     let workspace: BenchWorkspace
     let workers: Int
 
-    private static let noop = CommandDraft(
-        type: CommandType.noop, payload: Array("{\"milliseconds\":0}".utf8), destination: .none, idempotent: true)
     private static let rounds = 3
 
     /// 10,000 keys with ten commands each, and one key.
@@ -61,7 +59,7 @@ struct RelatedDrainBench {
     private func rate(_ count: Int, _ change: (BenchRig, inout [CommandDraft]) throws -> Void) throws -> Double {
         let rig = try BenchRig(workspace)
         defer { rig.clear() }
-        var drafts = [CommandDraft](repeating: Self.noop, count: count)
+        var drafts = [CommandDraft](repeating: BenchRig.noop(), count: count)
         try change(rig, &drafts)
         for start in stride(from: 0, to: count, by: 10_000) {
             let page = Array(drafts[start..<min(start + 10_000, count)])
