@@ -132,6 +132,7 @@ package struct TokenBucket: Sendable, Equatable {
     ) -> TokenBucketState? {
         guard rate.isDurable else { return nil }
         fill(now: now)
+        stateWasNotSaved()
         let reserve = starts <= 0 ? 0 : max(min(starts, burst), rate.startsPerSecond)
         pendingReserve = reserve
         // Rounded down, also below zero.
@@ -148,8 +149,12 @@ package struct TokenBucket: Sendable, Equatable {
         pendingReserve = nil
     }
 
-    /// The state of the last ``stateToSave(forStarts:wallTime:now:)`` was not written: the reserve before it holds.
-    package mutating func stateWasNotSaved() { pendingReserve = nil }
+    /// Whether the state of the last ``stateToSave(forStarts:wallTime:now:)`` is durable is not known, as after a
+    /// commit that reported an error. A restart may find it or the one before: the smaller reserve holds.
+    package mutating func stateWasNotSaved() {
+        if let pendingReserve { reserve = min(reserve, pendingReserve) }
+        pendingReserve = nil
+    }
 
     private static let maxMilliTokens = Int64(StartRate.maxCount) * 1000
 

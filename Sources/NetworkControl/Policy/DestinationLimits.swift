@@ -13,9 +13,14 @@ package struct DestinationLimits: Sendable, Equatable {
     /// Starts in one moment, 1…``StartRate/maxBurst``; nil: ``StartRate/defaultBurst``.
     package var burst: Int?
 
-    package init(maxConcurrency: Int? = nil, maxRate: Int64? = nil, backgroundHours: AllowedHours? = nil) {
+    package init(
+        maxConcurrency: Int? = nil, maxRate: Int64? = nil, backgroundHours: AllowedHours? = nil,
+        starts: StartRate? = nil, burst: Int? = nil
+    ) {
         self.maxConcurrency = maxConcurrency
         self.maxRate = maxRate
         self.backgroundHours = backgroundHours
+        self.starts = starts
+        self.burst = burst
     }
 }

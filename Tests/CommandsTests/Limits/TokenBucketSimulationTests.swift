@@ -49,9 +49,13 @@ struct TokenBucketSimulationTests {
                 if let state = bucket.stateToSave(forStarts: wanted, wallTime: wallTime, now: now) {
                     // Commands start while the state is being written.
                     take(&bucket, now, &openOffers, random.number(in: 0..<20))
-                    switch random.number(in: 0..<4) {
+                    switch random.number(in: 0..<5) {
                     case 0: bucket.stateWasNotSaved()
                     case 1: saved = state
+                    case 2:
+                        // The commit reported an error, and is durable.
+                        saved = state
+                        bucket.stateWasNotSaved()
                     default:
                         saved = state
                         bucket.stateWasSaved()

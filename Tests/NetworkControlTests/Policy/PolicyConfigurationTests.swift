@@ -147,7 +147,7 @@ import Testing
         let values = ["destination.a.origin": "https://a", "destination.a.maxrate": "2Mbit"]
         let error = try refusal(values, lists: ["destinations": ["a"]])
         #expect(error.key == "destination.a.maxrate")
-        #expect(error.problem.contains("backgroundHours, maxConcurrency, maxRate, origin"), "\(error)")
+        #expect(error.problem.contains("backgroundHours, burst, maxConcurrency, maxRate, origin, starts"), "\(error)")
     }
 
     @Test func `the environment overrides the file`() throws {
@@ -194,7 +194,8 @@ import Testing
         #expect(policy.fixedConcurrency == 8)
         #expect(
             policy.destinations[Destination(scheme: "https", host: "media.example.com", port: 443)]
-                == DestinationLimits(maxConcurrency: 6, maxRate: 2_500_000))
+                == DestinationLimits(
+                    maxConcurrency: 6, maxRate: 2_500_000, starts: StartRate(text: "100/min"), burst: 10))
         #expect(
             policy.destinations[Destination(scheme: "https", host: "office.example.com", port: 8443)]?.backgroundHours
                 == AllowedHours(from: 22 * 60, to: 6 * 60))
