@@ -51,11 +51,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
@@ -130,13 +133,34 @@ let package = Package(
         module(
             "Inspection",
             ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
+        // Below all protocols: what an upload is, and when its bytes are durable.
+        module(
+            "Uploads",
+            [
+                "Commands", "CLinux", "Host", "Store", log,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        module(
+            "Door",
+            [
+                "Commands", "CLinux", "Host", "Settings", "Store", "Uploads", log, lifecycle,
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "StructuredFieldValues", package: "swift-http-structured-headers"),
+            ]),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
-                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", log,
-                lifecycle,
+                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", "Door",
+                "Uploads", log, lifecycle,
                 signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -251,6 +275,15 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
+        tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport"]),
+        tests(
+            "Door",
+            [
+                "Door", "Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
         tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),

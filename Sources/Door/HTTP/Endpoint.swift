@@ -1,0 +1,35 @@
+package import HTTPTypes
+package import Hummingbird
+
+/// A path of the door, and what its methods do.
+package struct Endpoint: Sendable {
+    package typealias Handler = @Sendable (DoorRequest) async throws -> Response
+
+    /// Parts separated by slashes; one in braces matches any part, as in `/api/v1/commands/{id}`.
+    package var path: String
+    package var methods: [HTTPRequest.Method: Method]
+    /// Answers OPTIONS with the fields of its protocol; nil: the dispatcher answers with `Allow`.
+    package var options: Handler?
+    /// Whether pages of other origins may use it, with tokens (CORS).
+    package var allowsOtherOrigins: Bool
+
+    package struct Method: Sendable {
+        /// What the principal needs, any of these; nil: no token is asked for.
+        package var scopes: Set<Scope>?
+        package var handle: Handler
+
+        package init(scopes: Set<Scope>?, _ handle: @escaping Handler) {
+            self.scopes = scopes
+            self.handle = handle
+        }
+    }
+
+    package init(
+        _ path: String, methods: [HTTPRequest.Method: Method], options: Handler? = nil, allowsOtherOrigins: Bool = false
+    ) {
+        self.path = path
+        self.methods = methods
+        self.options = options
+        self.allowsOtherOrigins = allowsOtherOrigins
+    }
+}

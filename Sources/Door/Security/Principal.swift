@@ -1,0 +1,17 @@
+/// The token, or the session of a browser, that a request acts for.
+package struct Principal: Sendable, Equatable {
+    /// The public id of its token, which logs and reasons may show.
+    package var token: String
+    /// The name that a person gave the token.
+    package var name: String
+    package var scopes: Set<Scope>
+    /// The names of the routes that its uploads may take; nil: all.
+    package var routes: Set<String>?
+
+    package init(token: String, name: String, scopes: Set<Scope>, routes: Set<String>? = nil) {
+        self.token = token
+        self.name = name
+        self.scopes = scopes
+        self.routes = routes
+    }
+}

@@ -1,0 +1,43 @@
+package import Commands
+
+/// An upload session: bytes that a client sends to the door, or has sent. It lies in the shard of the command that
+/// it becomes, and that command has its id.
+package struct Upload: Sendable, Equatable {
+    package let id: CommandID
+    package var state = UploadState.open
+    /// Bytes from the start that are durable. A response states no greater offset. It never decreases.
+    package var offset: Int64 = 0
+    /// Bytes in all; nil while they are not known.
+    package var length: Int64?
+    package var facts: UploadFacts
+    package var createdAt: Timestamp
+    package var updatedAt: Timestamp
+    /// When the row is due: an open upload expires, a complete one is looked at again, the row of an ended one is
+    /// deleted. Nil: never.
+    package var due: Timestamp?
+    /// The command or flow that it became: mostly ``id``, another where that one holds its unique key. Nil while it is
+    /// open, and without a route.
+    package var command: CommandID?
+    /// Where its bytes are.
+    package var storage = Storage.none
+    /// Why it has ended, in a sentence.
+    package var reason: String?
+
+    /// The raw values are part of the store.
+    package enum Storage: Int, Sendable {
+        /// Nowhere: it has none, or they were deleted.
+        case none = 0
+        /// `spool/<id>`
+        case file = 1
+        /// In the shard.
+        case row = 2
+    }
+
+    package init(id: CommandID, length: Int64?, facts: UploadFacts, createdAt: Timestamp) {
+        self.id = id
+        self.length = length
+        self.facts = facts
+        self.createdAt = createdAt
+        updatedAt = createdAt
+    }
+}

@@ -1,0 +1,30 @@
+package import Store
+
+/// What a request that sends bytes to an upload has stated.
+package struct UploadAppend: Sendable, Equatable {
+    /// Where its bytes begin.
+    package var offset: Int64
+    /// Bytes of the request, as it announced them; nil for chunked ones. Fewer count as a cut request.
+    package var size: Int64?
+    /// The length of the whole upload, where this request states it.
+    package var length: Int64?
+    /// What completes the upload.
+    package var completion: Completion
+    /// The digest of the bytes of this request: the offset moves only if they have it.
+    package var checksum: UploadDigest?
+
+    package enum Completion: Sendable, Equatable {
+        /// The offset reaches the length, as in tus.
+        case atLength
+        /// The end of this request, which is the last.
+        case atEnd
+        /// A later request, even if the offset has reached the length.
+        case later
+    }
+
+    package init(offset: Int64, size: Int64?, completion: Completion) {
+        self.offset = offset
+        self.size = size
+        self.completion = completion
+    }
+}

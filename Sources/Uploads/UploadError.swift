@@ -1,0 +1,52 @@
+/// Why an upload, or a part of one, was not taken: a code for the protocol, and a sentence for a person.
+package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
+    package enum Code: Sendable, Equatable {
+        /// There never was an upload with that id, as far as known.
+        case notFound
+        /// It was terminated, or has expired.
+        case gone
+        /// The request does not begin at the offset of the upload.
+        case offsetMismatch(expected: Int64)
+        /// More bytes than its length, or than the door takes.
+        case tooLarge(limit: Int64)
+        /// The stated lengths contradict each other.
+        case inconsistentLength
+        /// All its bytes are there: it takes no more.
+        case complete
+        /// It was made of others, and takes no bytes.
+        case isFinal
+        /// A part of a concatenation is not there, or not complete.
+        case unfinishedPart
+        /// The bytes of the request do not have the stated digest. They were dropped.
+        case checksumMismatch
+        /// All bytes together do not have the stated digest. The upload has ended.
+        case digestMismatch
+        /// Another request took the upload over, or the client went away. What had arrived is kept.
+        case interrupted
+        /// The disk, or the share of the client, has too little room.
+        case noSpace
+        /// The door ends, or the store cannot be used now. Try again.
+        case unavailable
+        /// Another request with the same idempotency key runs.
+        case keyInUse
+        /// The idempotency key belongs to another upload.
+        case keyConflict
+        /// A fact that the route does not take, or a route that does not exist.
+        case invalid
+        /// The store or the disk failed.
+        case failed
+    }
+
+    package var code: Code
+    package var message: String
+    /// The durable offset, where it is known.
+    package var offset: Int64?
+
+    package init(_ code: Code, _ message: String, offset: Int64? = nil) {
+        self.code = code
+        self.message = message
+        self.offset = offset
+    }
+
+    package var description: String { message }
+}
