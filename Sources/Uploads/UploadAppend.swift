@@ -1,6 +1,6 @@
 package import Store
 
-/// What a request that sends bytes to an upload has stated.
+/// The statements of a request that sends bytes to an upload.
 package struct UploadAppend: Sendable, Equatable {
     /// Where its bytes begin.
     package var offset: Int64
@@ -8,7 +8,7 @@ package struct UploadAppend: Sendable, Equatable {
     package var size: Int64?
     /// The length of the whole upload, where this request states it.
     package var length: Int64?
-    /// What completes the upload.
+    /// The event that completes the upload.
     package var completion: Completion
     /// The digest of the bytes of this request: the offset moves only if they have it.
     package var checksum: UploadDigest?

@@ -21,7 +21,7 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case checksumMismatch
         /// All bytes together do not have the stated digest. The upload has ended.
         case digestMismatch
-        /// Another request took the upload over, or the client went away. What had arrived is kept.
+        /// Another request took the upload over, or the client went away. The bytes that had arrived are kept.
         case interrupted
         /// The disk, or the share of the client, has too little room.
         case noSpace

@@ -1,4 +1,4 @@
-/// What the door takes.
+/// The bounds of uploads.
 package struct UploadLimits: Sendable, Equatable {
     /// Bytes of one upload. The default is 1 TiB.
     package var maxSize: Int64 = 1 << 40

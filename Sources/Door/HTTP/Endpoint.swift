@@ -14,7 +14,7 @@ package struct Endpoint: Sendable {
     package var allowsOtherOrigins: Bool
 
     package struct Method: Sendable {
-        /// What the principal needs, any of these; nil: no token is asked for.
+        /// The principal needs any of these; nil: no token is asked for.
         package var scopes: Set<Scope>?
         package var handle: Handler
 

@@ -6,9 +6,9 @@ package struct Problem: Error, Sendable, Equatable {
     package var status: HTTPResponse.Status
     /// The last part of the URL of its type, such as `offset-mismatch`. The door serves a page of each.
     package var type: String
-    /// What happened, to what, and what to do.
+    /// A sentence or two: the event, its object, and the remedy.
     package var detail: String
-    /// Fields of the response besides those that every problem has.
+    /// Fields of the response in addition to those of every problem.
     package var fields: HTTPFields
     /// Further members of the document.
     package var members: [JSONValue.Member]

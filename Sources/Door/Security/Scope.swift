@@ -1,4 +1,4 @@
-/// What a token may do.
+/// A permission of a token.
 package enum Scope: String, Sendable, CaseIterable {
     /// Send uploads to its routes, and see and end its own.
     case upload

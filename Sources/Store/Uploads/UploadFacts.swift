@@ -1,6 +1,6 @@
 package import Commands
 
-/// What a client has stated about an upload when it created it. Kept as JSON.
+/// The properties that a client has stated for an upload when it created it. Kept as JSON.
 package struct UploadFacts: Sendable, Equatable {
     /// The protocol of the request that created it.
     package var origin: UploadProtocol
@@ -13,7 +13,7 @@ package struct UploadFacts: Sendable, Equatable {
     package var route: String?
     /// The public id of the token that created it; nil where the door asks for none.
     package var token: String?
-    /// What the digest of all bytes must be; the completion is refused otherwise.
+    /// The required digest of all bytes; the completion is refused where it differs.
     package var digest: UploadDigest?
     /// Its part in a concatenation of tus; nil for most.
     package var concatenation: Concatenation?
