@@ -119,6 +119,12 @@ ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset) {
     return copy_file_range(source, &from, target, &to, count, 0);
 }
 
+int clinux_reserve(int descriptor, off_t size) {
+    int result;
+    do result = fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, size); while (result != 0 && errno == EINTR);
+    return result;
+}
+
 off_t clinux_next_data(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_DATA); }
 
 off_t clinux_next_hole(int descriptor, off_t offset) { return lseek(descriptor, offset, SEEK_HOLE); }

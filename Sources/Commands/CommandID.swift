@@ -33,6 +33,9 @@ public struct CommandID: Hashable, Sendable {
         self.init(high: high, low: low)
     }
 
+    /// The last byte, which names the shard.
+    package var shardByte: UInt8 { UInt8(truncatingIfNeeded: low) }
+
     /// Reads the 36 characters `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` in either case (RFC 9562, section 4).
     /// - Returns: nil for anything else. The version and the variant are not checked.
     public init?(_ text: some StringProtocol) {

@@ -7,5 +7,5 @@
 /// conformance suite: ``SQLiteStore`` and ``MemoryStore``. The upkeep of files is not a role: see ``StoreMaintenance``.
 package protocol CommandStore:
     SubmitStore, ReadingStore, QueueStore, ExecutionStore, RequestStore, SettingStore, PruningStore,
-    ScheduleStore
+    ScheduleStore, UploadStore
 {}

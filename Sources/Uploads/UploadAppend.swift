@@ -12,6 +12,8 @@ package struct UploadAppend: Sendable, Equatable {
     package var completion: Completion
     /// The digest of the bytes of this request: the offset moves only if they have it.
     package var checksum: UploadDigest?
+    /// Whether the digest comes after the bytes, in a trailer.
+    package var hasTrailingChecksum = false
 
     package enum Completion: Sendable, Equatable {
         /// The offset reaches the length, as in tus.

@@ -60,6 +60,9 @@ int clinux_spawn_change_directory(posix_spawn_file_actions_t *actions, const cha
 ssize_t clinux_read_cached(int descriptor, void *buffer, size_t count, off_t offset);
 /// Copies within the kernel, at the same offset of both files. copy_file_range(2), Linux 4.5.
 ssize_t clinux_copy_range(int source, int target, size_t count, off_t offset);
+/// Allocates blocks for the first `size` bytes of an open file, whose size stays: -1 with EOPNOTSUPP where the file
+/// system cannot. fallocate(2) with FALLOC_FL_KEEP_SIZE.
+int clinux_reserve(int descriptor, off_t size);
 /// The offset of the first data at or after `offset`: -1 with ENXIO where only a hole follows, or the file
 /// ends before. lseek(2) with SEEK_DATA, Linux 3.1. Moves the position of the descriptor.
 off_t clinux_next_data(int descriptor, off_t offset);

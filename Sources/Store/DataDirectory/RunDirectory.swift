@@ -32,6 +32,7 @@ package import Host
 /// | `coordinator.lock` | lock of the coordinator, with its pid | coordinator | never |
 /// | `coordinator.incarnation` | greatest coordinator epoch so far | coordinator | never |
 /// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
+/// | `door.lock` | lock of the door: one process takes uploads | door | never |
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
 /// | `collection-NAME.lock` | lock: its holder writes to the collection | worker; `sluice collection put` | never |
 /// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
@@ -81,6 +82,7 @@ package struct RunDirectory: Sendable, Hashable {
         case checkpoint
         case coordinator
         case store
+        case door
         case seat(Int)
 
         /// The seats of a data directory.
@@ -94,6 +96,7 @@ package struct RunDirectory: Sendable, Hashable {
             case .checkpoint: "checkpoint.lock"
             case .coordinator: "coordinator.lock"
             case .store: "store.lock"
+            case .door: "door.lock"
             case .seat(let seat): "seat-\(DataDirectory.twoDigits(seat)).lock"
             }
         }
@@ -104,6 +107,7 @@ package struct RunDirectory: Sendable, Hashable {
             case .coordinator: 0..<1
             case .seat(let seat): Int64(1 + seat)..<Int64(2 + seat)
             case .store: 1024..<1025
+            case .door: 1025..<1026
             case .create, .backup, .checkpoint: nil
             }
         }

@@ -39,6 +39,8 @@ struct MemoryShard {
     var schedules: [String: StoredSchedule] = [:]
     var waiters: [String: Set<Int64>] = [:]
     var messages = MemoryMessages()
+    var uploads: [CommandID: Upload] = [:]
+    var uploadBodies: [CommandID: [UInt8]] = [:]
 
     init(number: Int) { self.number = number }
 

@@ -22,6 +22,10 @@ package struct Upload: Sendable, Equatable {
     package var storage = Storage.none
     /// Why it has ended, in a sentence.
     package var reason: String?
+    /// The idempotency key of its creation, unique in the store; nil without one.
+    package var idempotencyKey: String?
+    /// The digest of the request with that key.
+    package var fingerprint: [UInt8]?
 
     /// The raw values are part of the store.
     package enum Storage: Int, Sendable {

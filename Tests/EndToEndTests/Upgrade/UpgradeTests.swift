@@ -21,6 +21,7 @@ extension EndToEndTests {
                     DROP TABLE leftover; DROP TABLE ready_again; DROP INDEX command_by_status; DROP INDEX command_limited;
                     DROP TABLE schedule; DROP TABLE lane; DROP TABLE waiter; DROP TABLE node; DROP TABLE dependency; DROP TABLE flow; DROP TABLE cascade;
                     DROP TABLE remote_dependency; DROP TABLE remote_dependant; DROP TABLE outbox; DROP TABLE batch_part;
+                    DROP TABLE upload; DROP TABLE upload_body;
                     DROP INDEX command_batch; ALTER TABLE command DROP COLUMN batch_id;
                     ALTER TABLE command DROP COLUMN unique_for; ALTER TABLE command DROP COLUMN relations;
                     ALTER TABLE command DROP COLUMN rate_limit;

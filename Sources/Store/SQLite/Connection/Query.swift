@@ -30,6 +30,8 @@ enum Query: Int, CaseIterable {
     case lane, saveLane, removeLane, lanesAfter, addWaiter, removeWaiter, firstWaiter, isWaiter, waitersBefore
     case schedule, allSchedules, schedulesAfter, dueSchedules, hasDueSchedule, heldSchedules, hasHeldSchedule,
         hasSchedule, saveSchedule, holdSchedule, removeSchedule
+    case upload, uploadByKey, insertUpload, saveUpload, removeUpload, uploadsAfter, uploadsBefore, openUploadsAfter,
+        openUploadsBefore, dueUploads, uploadBody, insertUploadBody, removeUploadBody
     case deleteNode, deleteDependencies, deleteDependants, deleteFlow, deleteRemoteDependencies, deleteRemoteDependants
     case deleteCommand, deletePayload, previousTransition, deleteTransition, raiseSeqFloor, raiseTurnFloor
 
@@ -52,6 +54,11 @@ enum Query: Int, CaseIterable {
         "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1) AND name > ?3"
     private static let scheduleColumns =
         "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason, configured"
+
+    private static let uploadColumns = """
+        id, state, offset, length, facts, created_at, updated_at, due, command, storage, reason, idempotency_key, \
+        fingerprint
+        """
 
     /// Commands that an execution has left waiting. One that was never claimed waits for its producer's time.
     private static let heldBackBy = """
@@ -392,6 +399,32 @@ enum Query: Int, CaseIterable {
             """
         case .holdSchedule: "UPDATE schedule SET next = NULL, reason = ?2 WHERE name = ?1"
         case .removeSchedule: "DELETE FROM schedule WHERE name = ?1"
+        case .upload: "SELECT \(Self.uploadColumns) FROM upload WHERE id = ?1"
+        case .uploadByKey:
+            """
+            SELECT \(Self.uploadColumns) FROM upload WHERE idempotency_key IS NOT NULL AND idempotency_key = ?1
+            """
+        case .insertUpload:
+            """
+            INSERT INTO upload(\(Self.uploadColumns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """
+        case .saveUpload:
+            """
+            UPDATE upload SET state = ?2, offset = ?3, length = ?4, updated_at = ?5, due = ?6, command = ?7, storage = ?8,
+            reason = ?9, idempotency_key = ?10 WHERE id = ?1
+            """
+        case .removeUpload: "DELETE FROM upload WHERE id = ?1"
+        case .uploadsAfter: "SELECT \(Self.uploadColumns) FROM upload WHERE id > ?1 ORDER BY id LIMIT ?2"
+        case .uploadsBefore: "SELECT \(Self.uploadColumns) FROM upload WHERE id < ?1 ORDER BY id DESC LIMIT ?2"
+        case .openUploadsAfter:
+            "SELECT \(Self.uploadColumns) FROM upload WHERE state = 0 AND id > ?1 ORDER BY id LIMIT ?2"
+        case .openUploadsBefore:
+            "SELECT \(Self.uploadColumns) FROM upload WHERE state = 0 AND id < ?1 ORDER BY id DESC LIMIT ?2"
+        case .dueUploads:
+            "SELECT \(Self.uploadColumns) FROM upload WHERE due IS NOT NULL AND due <= ?1 ORDER BY due LIMIT ?2"
+        case .uploadBody: "SELECT body FROM upload_body WHERE upload = ?1"
+        case .insertUploadBody: "INSERT INTO upload_body(upload, body) VALUES (?1, ?2)"
+        case .removeUploadBody: "DELETE FROM upload_body WHERE upload = ?1"
         case .deleteNode: "DELETE FROM node WHERE turn = ?1"
         case .deleteDependencies: "DELETE FROM dependency WHERE child = ?1"
         case .deleteDependants: "DELETE FROM dependency WHERE parent = ?1"

@@ -203,6 +203,18 @@ enum Schema {
             turn INTEGER NOT NULL, step INTEGER NOT NULL, after INTEGER NOT NULL, PRIMARY KEY(turn, step)
         ) STRICT, WITHOUT ROWID;
 
+        -- Uploads that clients send to the door, each in the shard of the command that it becomes (`Upload`). `facts` is JSON.
+        CREATE TABLE upload(
+            id BLOB PRIMARY KEY, state INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER, facts TEXT NOT NULL,
+            created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, due INTEGER, command BLOB, storage INTEGER NOT NULL,
+            reason TEXT, idempotency_key TEXT, fingerprint BLOB
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX upload_due ON upload(due) WHERE due IS NOT NULL;
+        CREATE INDEX upload_open ON upload(id) WHERE state = 0;
+        CREATE UNIQUE INDEX upload_key ON upload(idempotency_key) WHERE idempotency_key IS NOT NULL;
+        -- The bytes of small ones.
+        CREATE TABLE upload_body(number INTEGER PRIMARY KEY, upload BLOB NOT NULL UNIQUE, body BLOB NOT NULL) STRICT;
+
         -- For lists, in the order of the ids. It has the statuses that few commands of a healthy store have, so that a submit,
         -- a claim and a success do not touch it.
         CREATE INDEX command_by_status ON command(status, id) WHERE status > 2 AND status <> 4;

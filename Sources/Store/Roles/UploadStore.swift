@@ -1,0 +1,26 @@
+package import Commands
+
+/// The calls of the door. An upload lies in the shard of its id, as the command does that it becomes.
+package protocol UploadStore: ShardedStore {
+    /// Changes uploads of one shard in one transaction, in order, durable when this returns.
+    ///
+    /// A completion and the command that it submits are one change: where the command is refused, the upload stays
+    /// open.
+    /// - Returns: one result for each write, in order. A failed one does not affect the others.
+    func apply(_ writes: [UploadWrite], shard: Int, now: Timestamp) throws(StoreError)
+        -> [Result<UploadChange, StoreError>]
+    /// Nil where there is no such upload.
+    func upload(_ id: CommandID) throws(StoreError) -> Upload?
+    /// The upload whose creation had the idempotency key; nil where there is none.
+    func upload(idempotencyKey: String) throws(StoreError) -> Upload?
+    /// The bytes of an upload that the shard keeps; nil where it keeps none.
+    func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]?
+    /// Uploads of a shard in the order of their ids, or in the reverse order, at most `limit`.
+    /// - Parameters:
+    ///   - state: nil: any.
+    ///   - after: excluded; nil starts at the first.
+    func uploads(shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int) throws(StoreError)
+        -> [Upload]
+    /// Uploads whose ``Upload/due`` has come, the first due first, at most `limit`.
+    func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload]
+}

@@ -1,0 +1,93 @@
+package import Commands
+
+extension SQLiteStore {
+    package func apply(
+        _ writes: [UploadWrite], shard number: Int, now: Timestamp
+    ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
+        // Checked before the transaction begins, because other writers wait for its end.
+        let checks = writes.map { $0.check(in: self, shard: number) }
+        let shard = try self.shard(number)
+        if writes.contains(where: \.addsBytes) { try shard.checkWALLimit(timeout: WriteTimeout.foreground) }
+        return try shard.write { connection throws(StoreError) in
+            guard connection.version >= Schema.firstWithRelations else { throw .uploadsNeedMigration(shard: number) }
+            var results: [Result<UploadChange, StoreError>] = []
+            for (write, check) in zip(writes, checks) {
+                switch check {
+                case .failure(let problem): results.append(.failure(problem))
+                case .success(let digest): results.append(try connection.apply(write, digest: digest, now: now))
+                }
+            }
+            return results
+        }
+    }
+
+    package func upload(_ id: CommandID) throws(StoreError) -> Upload? {
+        try readUploads(id.shard(of: shardCount)) { connection throws(StoreError) in try connection.upload(id) }
+    }
+
+    package func upload(idempotencyKey key: String) throws(StoreError) -> Upload? {
+        for shard in 0..<shardCount {
+            let found = try readUploads(shard) { connection throws(StoreError) in
+                let statement = try connection.statement(.uploadByKey)
+                statement.bind(key, at: 1)
+                return try connection.uploads(statement).first
+            }
+            if let found { return found }
+        }
+        return nil
+    }
+
+    package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {
+        try readUploads(id.shard(of: shardCount)) { connection throws(StoreError) in
+            let statement = try connection.statement(.uploadBody)
+            statement.bind(id, at: 1)
+            defer { statement.reset() }
+            return try statement.step() ? statement.bytes(0) : nil
+        }
+    }
+
+    package func uploads(
+        shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int
+    ) throws(StoreError) -> [Upload] {
+        let query: Query =
+            switch (order, state) {
+            case (.oldestFirst, .open): .openUploadsAfter
+            case (.oldestFirst, _): .uploadsAfter
+            case (.newestFirst, .open): .openUploadsBefore
+            case (.newestFirst, _): .uploadsBefore
+            }
+        let end = order == .oldestFirst ? CommandID(high: 0, low: 0) : CommandID(high: .max, low: .max)
+        return try readUploads(shard) { connection throws(StoreError) in
+            var found: [Upload] = []
+            var last = after ?? end
+            while found.count < limit {
+                let statement = try connection.statement(query)
+                statement.bind(last, at: 1)
+                statement.bind(limit, at: 2)
+                let page = try connection.uploads(statement)
+                found += page.filter { state == nil || $0.state == state }
+                guard let next = page.last, page.count == limit else { break }
+                last = next.id
+            }
+            return Array(found.prefix(limit))
+        } ?? []
+    }
+
+    package func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
+        try readUploads(shard) { connection throws(StoreError) in
+            let statement = try connection.statement(.dueUploads)
+            statement.bind(now, at: 1)
+            statement.bind(limit, at: 2)
+            return try connection.uploads(statement)
+        } ?? []
+    }
+
+    /// - Returns: nil in a shard of an earlier version, which has no uploads.
+    private func readUploads<Value: Sendable>(
+        _ number: Int, _ body: (Connection) throws(StoreError) -> Value?
+    ) throws(StoreError) -> Value? {
+        try shard(number).use { connection throws(StoreError) in
+            connection.version < Schema.firstWithRelations ? nil : try body(connection)
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package import Commands
+
+extension UploadFacts {
+    /// Members without a value are left out.
+    package var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("origin", .string(origin.rawValue))]
+        func add(_ name: String, _ value: String?) {
+            if let value { members.append(.init(name, .string(value))) }
+        }
+        add("metadata", metadata)
+        add("fileName", fileName)
+        add("contentType", contentType)
+        add("route", route)
+        add("token", token)
+        if let digest {
+            members.append(
+                .init("digest", .object([.init(digest.algorithm.rawValue, .string(digest.bytes.hexadecimal))])))
+        }
+        switch concatenation {
+        case .partial?: members.append(.init("isPartial", .bool(true)))
+        case .final(let parts)?: members.append(.init("parts", .array(parts.map { .string($0.description) })))
+        case nil: break
+        }
+        if let interopVersion { members.append(.init("interopVersion", .integer(Int64(interopVersion)))) }
+        return .object(members)
+    }
+
+    /// Reads ``json`` back. Nil for anything else. Unknown members are left out.
+    package init?(_ value: JSONValue) {
+        guard let origin = value["origin"]?.string.flatMap({ UploadProtocol(rawValue: $0) }) else { return nil }
+        self.init(origin: origin)
+        metadata = value["metadata"]?.string
+        fileName = value["fileName"]?.string
+        contentType = value["contentType"]?.string
+        route = value["route"]?.string
+        token = value["token"]?.string
+        if let member = value["digest"]?.members?.first {
+            guard let algorithm = UploadDigest.Algorithm(rawValue: member.name),
+                let bytes = member.value.string.flatMap({ [UInt8](hexadecimal: $0) }),
+                let digest = UploadDigest(algorithm, bytes)
+            else { return nil }
+            self.digest = digest
+        }
+        if value["isPartial"]?.bool == true { concatenation = .partial }
+        if let parts = value["parts"]?.elements {
+            let ids = parts.compactMap { $0.string.flatMap { CommandID($0) } }
+            guard ids.count == parts.count else { return nil }
+            concatenation = .final(ids)
+        }
+        interopVersion = value["interopVersion"]?.integer.map { Int($0) }
+    }
+}
+
+extension [UInt8] {
+    /// Two lower-case digits a byte.
+    package var hexadecimal: String {
+        let digits = [UInt8]("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// Reads ``hexadecimal`` back, in either case; nil for anything else.
+    package init?(hexadecimal text: String) {
+        let nibbles = text.utf8.map { character -> UInt8? in
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
+            default: nil
+            }
+        }
+        guard nibbles.count.isMultiple(of: 2) else { return nil }
+        self = []
+        for index in stride(from: 0, to: nibbles.count, by: 2) {
+            guard let high = nibbles[index], let low = nibbles[index + 1] else { return nil }
+            append(high << 4 | low)
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package import Commands
+
+/// A change of an upload, one of several in a transaction.
+package enum UploadWrite: Sendable {
+    /// Adds an open upload.
+    case create(Upload)
+    /// Adds a complete upload that is small enough for the shard, with its bytes and the command that it becomes.
+    case store(Upload, body: [UInt8], UploadSubmission?)
+    /// Raises the durable offset of an open upload, and sets its length where that was not known.
+    case advance(CommandID, offset: Int64, length: Int64?, due: Timestamp?)
+    /// Completes an open upload of this length, and submits the command that it becomes.
+    case complete(CommandID, length: Int64, UploadSubmission?, due: Timestamp?)
+    /// Ends an upload that has not become a command.
+    case end(CommandID, reason: String, due: Timestamp?)
+    /// Its bytes are deleted from the spool, or are deleted from the shard here.
+    case dropBytes(CommandID)
+    /// Looks at it again at another time.
+    case postpone(CommandID, due: Timestamp?)
+    /// Deletes the row.
+    case remove(CommandID)
+
+    package var id: CommandID {
+        switch self {
+        case .create(let upload), .store(let upload, _, _): upload.id
+        case .advance(let id, _, _, _), .complete(let id, _, _, _), .end(let id, _, _), .dropBytes(let id),
+            .postpone(let id, _), .remove(let id):
+            id
+        }
+    }
+
+    /// The command or flow that the write submits; nil where it submits none.
+    var submission: UploadSubmission? {
+        switch self {
+        case .store(_, _, let submission), .complete(_, _, let submission, _): submission
+        case .create, .advance, .end, .dropBytes, .postpone, .remove: nil
+        }
+    }
+}
+
+/// The command or flow that an upload becomes. It gets the id of the upload, so the upload lies in the shard that its
+/// keys demand.
+package enum UploadSubmission: Sendable {
+    case command(CommandDraft)
+    case flow(FlowPlan)
+
+    /// The last byte of the upload's id; nil where it is free.
+    package var shardByte: UInt8? {
+        switch self {
+        case .command(let draft): draft.shardByte
+        case .flow(let plan): plan.draft.shardByte
+        }
+    }
+}
+
+/// The result of an ``UploadWrite``.
+package struct UploadChange: Sendable, Equatable {
+    /// The row after the write; nil where there is none.
+    package var upload: Upload?
+    /// False where the state of the upload did not allow the write.
+    package var isApplied: Bool
+    /// The commands that may run now.
+    package var ready: [CommandID] = []
+}

@@ -1,0 +1,92 @@
+internal import Commands
+internal import Host
+internal import Logging
+internal import Store
+internal import Synchronization
+
+extension UploadEngine {
+    /// Uploads that one round looks at, in each shard.
+    private static let roundSize = 500
+
+    /// Ends uploads that have expired, and deletes bytes that are not needed any more.
+    /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then once a second.
+    package func tidy() async -> Int {
+        var count = 0
+        for shard in 0..<store.shardCount {
+            let now = clock()
+            let due = await disk.run { [store] () throws(Never) in
+                Result { () throws(StoreError) in
+                    try store.dueUploads(shard: shard, now: now, limit: Self.roundSize)
+                }
+            }
+            switch due {
+            case .failure(let error): logger.warning("The uploads of shard \(shard) cannot be read: \(error)")
+            case .success(let uploads):
+                for upload in uploads {
+                    do throws(UploadError) { try await tidy(upload, now) } catch {
+                        logger.warning("Upload \(upload.id) cannot be tidied up: \(error)")
+                        continue
+                    }
+                    count += 1
+                }
+            }
+        }
+        return count
+    }
+
+    private func tidy(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {
+        let number = await turns.begin(upload.id) {}
+        let result: Result<Void, UploadError>
+        do throws(UploadError) { result = .success(try await tidyInTurn(upload.id, now)) } catch {
+            result = .failure(error)
+        }
+        await turns.end(upload.id, number)
+        try result.get()
+    }
+
+    private func tidyInTurn(_ id: CommandID, _ now: Timestamp) async throws(UploadError) {
+        let upload = try await load(id)
+        // A request may have moved it on.
+        guard let due = upload.due, due <= now else { return }
+        switch upload.state {
+        case .open: try await end(id, reason: "it made no progress for \(Int(limits.maxAge.seconds)) s")
+        case .ended:
+            await dropBytes(of: upload)
+            _ = try await commit(.remove(id))
+        case .complete:
+            guard let command = upload.command else {
+                // A part of a concatenation, or one whose time has come.
+                return try await forget(upload)
+            }
+            let found: Command?
+            do throws(StoreError) {
+                found = try await committer.read(command) { store throws(StoreError) in try store.command(command) }
+            } catch {
+                throw UploadError(error)
+            }
+            if let next = nextLook(upload, found, now) {
+                _ = try await commit(.postpone(id, due: next))
+            } else {
+                try await forget(upload)
+            }
+        }
+    }
+
+    private func forget(_ upload: Upload) async throws(UploadError) {
+        await dropBytes(of: upload)
+        _ = try await commit(.remove(upload.id))
+    }
+
+    /// - Parameter command: nil where it was pruned.
+    /// - Returns: nil where the bytes may go now.
+    private func nextLook(_ upload: Upload, _ command: Command?, _ now: Timestamp) -> Timestamp? {
+        guard let command else { return nil }
+        guard command.status == .success else {
+            // A person may retry it as long as it is kept.
+            let age = now - upload.createdAt
+            return now + min(max(age / 2, .seconds(10)), .seconds(3600))
+        }
+        let end = command.updatedAt + rules.retention(for: upload.facts)
+        return end > now ? end : nil
+    }
+}

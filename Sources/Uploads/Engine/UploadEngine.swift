@@ -1,0 +1,269 @@
+package import Commands
+internal import Crypto
+internal import Host
+package import Logging
+package import Store
+internal import Synchronization
+
+/// The uploads of a data directory: their files in the spool, their rows in the store.
+///
+/// One process at a time has an engine for a data directory (``RunDirectory/Lock/door``).
+package final class UploadEngine: UploadService {
+    package let limits: UploadLimits
+    let store: any CommandStore
+    let spool: SpoolDirectory
+    let rules: any UploadRules
+    let logger: Logger
+    let clock: @Sendable () -> Timestamp
+    let committer: UploadCommitter
+    let disk: DiskThreads
+    let turns = UploadTurns()
+    let space = Mutex(SpoolSpace())
+    /// Idempotency keys of creations that run.
+    private let keys = Mutex<Set<String>>([])
+    private let appends = Atomic<Int>(0)
+
+    /// Bytes of all requests together that are gathered before they are written.
+    private static let gatherBudget = 24 << 20
+    /// Ended uploads are remembered for this time, so that their clients are told why.
+    static let memory: Duration = .seconds(86_400)
+
+    /// - Parameters:
+    ///   - clock: the time of rows.
+    ///   - hint: gets the commands that may run now.
+    package init(
+        store: any CommandStore, spool: SpoolDirectory, limits: UploadLimits = UploadLimits(),
+        rules: any UploadRules = NoRoutes(), logger: Logger,
+        clock: @escaping @Sendable () -> Timestamp = { .now }, hint: @escaping @Sendable ([CommandID]) -> Void
+    ) {
+        self.store = store
+        self.spool = spool
+        self.limits = limits
+        self.rules = rules
+        self.logger = logger
+        self.clock = clock
+        committer = UploadCommitter(store, clock: clock, hint: hint)
+        disk = DiskThreads(count: 16)
+    }
+
+    deinit { disk.close() }
+
+    // MARK: Creation
+
+    package func create(
+        _ facts: UploadFacts, length: Int64?, key: IdempotencyKey?
+    ) async throws(UploadError) -> Upload {
+        try check(length, facts)
+        let byte = try rules.shardByte(for: facts, length: length)
+        guard let key else { return try await makeUpload(facts, length, byte, key: nil, fingerprint: nil) }
+        let name = key.stored
+        guard keys.withLock({ $0.insert(name).inserted }) else {
+            throw UploadError(
+                .keyInUse, "Another request with this Idempotency-Key runs; repeat it when that has ended.")
+        }
+        defer { keys.withLock { _ = $0.remove(name) } }
+        let fingerprint = facts.fingerprint(length: length)
+        if let found = try await find(key: name) {
+            guard found.fingerprint == fingerprint else {
+                throw UploadError(
+                    .keyConflict,
+                    "The Idempotency-Key belongs to upload \(found.id), which has other properties; choose a new key.")
+            }
+            return found
+        }
+        return try await makeUpload(facts, length, byte, key: name, fingerprint: fingerprint)
+    }
+
+    private func find(key: String) async throws(UploadError) -> Upload? {
+        let result = await disk.run { [store] () throws(Never) in
+            Result { () throws(StoreError) in try store.upload(idempotencyKey: key) }
+        }
+        do throws(StoreError) { return try result.get() } catch { throw UploadError(error) }
+    }
+
+    private func check(_ length: Int64?, _ facts: UploadFacts) throws(UploadError) {
+        guard let length else { return }
+        guard length >= 0 else { throw UploadError(.inconsistentLength, "An upload of \(length) bytes cannot be.") }
+        let limit = maxSize(facts)
+        guard length <= limit else {
+            throw UploadError(.tooLarge(limit: limit), "An upload may have \(limit) bytes; this one has \(length).")
+        }
+    }
+
+    func maxSize(_ facts: UploadFacts) -> Int64 { min(rules.maxSize(for: facts) ?? .max, limits.maxSize) }
+
+    private func makeUpload(
+        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: String?, fingerprint: [UInt8]?
+    ) async throws(UploadError) -> Upload {
+        let now = clock()
+        var upload = Upload(
+            id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
+        upload.due = now + limits.maxAge
+        upload.idempotencyKey = key
+        upload.fingerprint = fingerprint
+        upload.storage = .file
+        try await reserve(upload.id, length ?? Self.reservationStep)
+        var isKept = false
+        defer { if !isKept { space.withLock { $0.release(upload.id) } } }
+        if let length, length > 0 {
+            // Before the row, so that a full disk leaves nothing in the store.
+            let isAllocated = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) in
+                do throws(SystemError) { return try SpoolFile(path).reserve(length) } catch {
+                    try? SpoolFile.remove(path)
+                    throw error
+                }
+            }
+            if isAllocated { space.withLock { $0.allocated(upload.id) } }
+        }
+        do throws(StoreError) { _ = try await committer.commit(.create(upload)) } catch {
+            removeFile(of: upload.id)
+            throw UploadError(error)
+        }
+        isKept = true
+        if length == 0, facts.concatenation == nil || facts.concatenation == .partial, facts.origin == .tus {
+            // A client sends no bytes to an empty upload.
+            return try await append(UploadAppend(offset: 0, size: 0, completion: .atLength), to: upload.id) { _ in }
+        }
+        return upload
+    }
+
+    // MARK: Space
+
+    /// Room is promised in steps to an upload whose length is not known.
+    static let reservationStep: Int64 = 64 << 20
+
+    /// Promises room in the spool.
+    /// - Throws: `noSpace`.
+    func reserve(_ id: CommandID, _ size: Int64) async throws(UploadError) {
+        guard space.withLock({ $0.size(of: id) < size }) else { return }
+        let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
+        guard free.files > 1000 else {
+            throw UploadError(.noSpace, "The file system of \(spool.path) has too few free inodes; remove files there.")
+        }
+        let refusal = space.withLock { space -> SpoolSpace.Refusal? in
+            do throws(SpoolSpace.Refusal) {
+                try space.reserve(id, size: size, free: free.bytes, minFree: limits.minFree, quota: limits.quota)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        switch refusal {
+        case nil: return
+        case .quota(let available)?:
+            throw UploadError(
+                .noSpace,
+                "The spool has room for \(available) more bytes of uploads, and this one needs \(size); wait until others "
+                    + "are sent on, or raise the quota.")
+        case .disk(let available)?:
+            throw UploadError(
+                .noSpace,
+                "The disk of \(spool.path) has room for \(available) more bytes of uploads, and this one needs \(size); make "
+                    + "room, or try later.")
+        }
+    }
+
+    // MARK: Reading
+
+    package func upload(_ id: CommandID) async throws(UploadError) -> Upload {
+        let number = await turns.begin(id) {}
+        let result = await Result { () async throws(UploadError) in try await load(id) }
+        await turns.end(id, number)
+        let upload = try result.get()
+        guard upload.state != .ended else { throw .ended(upload) }
+        return upload
+    }
+
+    func load(_ id: CommandID) async throws(UploadError) -> Upload {
+        let found: Upload?
+        do throws(StoreError) {
+            found = try await committer.read(id) { store throws(StoreError) in try store.upload(id) }
+        } catch {
+            throw UploadError(error)
+        }
+        guard let found else { throw .notFound(id) }
+        return found
+    }
+
+    func commit(_ write: UploadWrite, offset: Int64? = nil) async throws(UploadError) -> UploadChange {
+        do throws(StoreError) { return try await committer.commit(write) } catch {
+            throw UploadError(error, offset: offset)
+        }
+    }
+
+    func onDisk<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(SystemError) -> Value
+    ) async throws(UploadError) -> Value {
+        do throws(SystemError) { return try await disk.run(body) } catch { throw UploadError(error) }
+    }
+
+    /// The size of the part that a request gathers: fewer bytes the more requests there are.
+    func partSize() -> Int {
+        min(max(Self.gatherBudget / max(appends.load(ordering: .relaxed), 1), 64 << 10), 1 << 20)
+    }
+
+    func appendBegan() { appends.add(1, ordering: .relaxed) }
+    func appendEnded() { appends.subtract(1, ordering: .relaxed) }
+
+    // MARK: Ends
+
+    package func terminate(_ id: CommandID) async throws(UploadError) {
+        let number = await turns.begin(id) {}
+        let result = await Result { () async throws(UploadError) in
+            try await end(id, reason: "terminated by its client")
+        }
+        await turns.end(id, number)
+        try result.get()
+    }
+
+    /// Ends an upload whose turn the caller has.
+    func end(_ id: CommandID, reason: String) async throws(UploadError) {
+        let change = try await commit(.end(id, reason: reason, due: clock() + Self.memory))
+        guard let upload = change.upload else { throw .notFound(id) }
+        guard change.isApplied else {
+            if upload.state == .ended { throw .ended(upload) }
+            throw UploadError(.complete, "Upload \(id) is complete, and has become a command; cancel that instead.")
+        }
+        await dropBytes(of: upload)
+    }
+
+    /// Deletes the bytes of an upload that has ended. What fails is done at the next start.
+    func dropBytes(of upload: Upload) async {
+        space.withLock { $0.release(upload.id) }
+        guard upload.storage != .none else { return }
+        do throws(UploadError) {
+            if upload.storage == .file {
+                try await onDisk { [spool] () throws(SystemError) in try spool.remove(upload.id) }
+            }
+            _ = try await commit(.dropBytes(upload.id))
+        } catch {
+            logger.warning("The bytes of upload \(upload.id) remain in the spool: \(error)")
+        }
+    }
+
+    private func removeFile(of id: CommandID) {
+        Task { [disk, spool] in try? await disk.run { () throws(SystemError) in try spool.remove(id) } }
+    }
+
+    /// Stops all requests. What they have brought is kept.
+    package func stop() async { await turns.stopAll() }
+}
+
+extension Result where Failure == UploadError {
+    fileprivate init(_ body: () async throws(UploadError) -> Success) async {
+        do throws(UploadError) { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+extension IdempotencyKey {
+    /// Keys of different tokens are different.
+    var stored: String { "\(token)\u{1F}\(value)" }
+}
+
+extension UploadFacts {
+    /// Equal for requests that create the same upload.
+    func fingerprint(length: Int64?) -> [UInt8] {
+        let text = "\(length.map(String.init) ?? "unknown")\n\(json.text)"
+        return Array(SHA256.hash(data: Array(text.utf8)))
+    }
+}

@@ -1,0 +1,41 @@
+internal import Commands
+internal import Host
+internal import Store
+
+extension UploadError {
+    /// The store refused or failed.
+    init(_ error: StoreError, offset: Int64? = nil) {
+        let code: Code =
+            switch error.code {
+            case .busy, .overloaded, .exhausted, .missing, .backup: .unavailable
+            case .full: .noSpace
+            case .conflict: .keyConflict
+            case .invalid, .ambiguous: .invalid
+            case .notFound: .notFound
+            case .foreign, .permission, .corrupt, .failed: .failed
+            }
+        self.init(code, error.message, offset: offset)
+    }
+
+    /// The spool failed.
+    init(_ error: SystemError, offset: Int64? = nil) {
+        self.init(error.isForLackOfSpace ? .noSpace : .failed, "\(error)", offset: offset)
+    }
+
+    static func notFound(_ id: CommandID) -> UploadError {
+        UploadError(.notFound, "There is no upload \(id); begin a new one.")
+    }
+
+    static func ended(_ upload: Upload) -> UploadError {
+        UploadError(.gone, "Upload \(upload.id) has ended: \(upload.reason ?? "terminated"); begin a new one.")
+    }
+
+    static func isFinal(_ upload: Upload) -> UploadError {
+        UploadError(.isFinal, "Upload \(upload.id) is made of others, and takes no bytes.", offset: upload.offset)
+    }
+}
+
+extension Upload {
+    /// Whether it only becomes a part of others.
+    var isPartial: Bool { facts.concatenation == .partial }
+}

@@ -1,0 +1,30 @@
+package import Store
+
+/// The decisions that depend on the configured routes.
+package protocol UploadRules: Sendable {
+    /// The last byte of the id of a new upload; nil where it is free.
+    /// - Throws: `invalid` for a route that does not exist, or facts that it does not take.
+    func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8?
+    /// The bytes of one upload that its route takes; nil: as many as the door takes.
+    func maxSize(for facts: UploadFacts) -> Int64?
+    /// The command that a complete upload becomes; nil where it stays in the spool.
+    /// - Parameters:
+    ///   - upload: with its final length.
+    ///   - file: the path of its bytes.
+    func submission(for upload: Upload, file: String) throws(UploadError) -> UploadSubmission?
+    /// How long the bytes stay after the success of the command.
+    func retention(for facts: UploadFacts) -> Duration
+}
+
+/// No routes: every upload stays in the spool.
+package struct NoRoutes: UploadRules {
+    package init() {}
+
+    package func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8? {
+        guard let route = facts.route else { return nil }
+        throw UploadError(.invalid, "There is no route “\(route)”; add it to “routes” in sluice.yaml.")
+    }
+    package func maxSize(for facts: UploadFacts) -> Int64? { nil }
+    package func submission(for upload: Upload, file: String) throws(UploadError) -> UploadSubmission? { nil }
+    package func retention(for facts: UploadFacts) -> Duration { .zero }
+}

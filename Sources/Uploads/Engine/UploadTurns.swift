@@ -1,0 +1,42 @@
+internal import Commands
+
+/// Lets one request at a time use an upload. A new request stops the one before: that one's client may be gone, and
+/// a half-open connection would otherwise hold the upload until it times out.
+actor UploadTurns {
+    private struct Holder {
+        let number: Int
+        let stop: @Sendable () -> Void
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private var holders: [CommandID: Holder] = [:]
+    private var lastNumber = 0
+    /// Requests that were stopped for another one.
+    private(set) var takeovers = 0
+
+    /// The number of uploads that a request uses.
+    var count: Int { holders.count }
+
+    /// Waits for the request before, which is stopped.
+    /// - Parameter stop: called when another request waits for this one. It may be called more than once.
+    /// - Returns: for ``end(_:_:)``.
+    func begin(_ id: CommandID, stop: @escaping @Sendable () -> Void) async -> Int {
+        while let holder = holders[id] {
+            takeovers += 1
+            holder.stop()
+            await withCheckedContinuation { holders[id]?.waiters.append($0) }
+        }
+        lastNumber += 1
+        holders[id] = Holder(number: lastNumber, stop: stop)
+        return lastNumber
+    }
+
+    func end(_ id: CommandID, _ number: Int) {
+        guard let holder = holders[id], holder.number == number else { return }
+        holders[id] = nil
+        for waiter in holder.waiters { waiter.resume() }
+    }
+
+    /// Stops every request.
+    func stopAll() { for holder in holders.values { holder.stop() } }
+}

@@ -1,0 +1,39 @@
+internal import CLinux
+package import Commands
+internal import Glibc
+internal import Host
+
+/// The directory with the files of uploads. All calls block.
+package struct SpoolDirectory: Sendable {
+    /// An existing directory with mode 0700.
+    package let path: String
+
+    package init(path: String) { self.path = path }
+
+    /// The file of an upload.
+    package func file(of upload: CommandID) -> String { "\(path)/\(upload)" }
+
+    /// Makes the names of new files durable.
+    func sync() throws(SystemError) {
+        let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw SystemError("sync", path) }
+    }
+
+    /// Deletes the file of an upload; one that is not there counts as deleted.
+    func remove(_ upload: CommandID) throws(SystemError) {
+        try SpoolFile.remove(file(of: upload))
+    }
+
+    /// Bytes that the disk has free for this user, and files.
+    var free: (bytes: Int64, files: Int64) {
+        get throws(SystemError) {
+            var space = statvfs()
+            guard statvfs(path, &space) == 0 else { throw SystemError("stat the file system of", path) }
+            // Some file systems have no fixed number of files.
+            let files = space.f_files == 0 ? Int64.max : Int64(clamping: space.f_favail)
+            return (Int64(clamping: UInt64(space.f_bavail) * UInt64(space.f_frsize)), files)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import CLinux
+internal import Glibc
+internal import Host
+
+/// The file of one upload in the spool. All calls block.
+final class SpoolFile: Sendable {
+    let path: String
+    private let descriptor: CInt
+    /// Whether this call made it: its name is durable only after a sync of the directory.
+    let isNew: Bool
+
+    /// Opens the file, and makes it where there is none.
+    init(_ path: String) throws(SystemError) {
+        self.path = path
+        let existing = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+        if existing >= 0 {
+            descriptor = existing
+            isNew = false
+            return
+        }
+        guard errno == ENOENT else { throw SystemError("open", path) }
+        descriptor = clinux_open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemError("create", path) }
+        isNew = true
+    }
+
+    deinit { close(descriptor) }
+
+    /// Deletes a file; one that is not there counts as deleted.
+    static func remove(_ path: String) throws(SystemError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove", path) }
+    }
+
+    var size: Int64 {
+        get throws(SystemError) {
+            var facts = stat()
+            guard fstat(descriptor, &facts) == 0 else { throw SystemError("stat", path) }
+            return Int64(facts.st_size)
+        }
+    }
+
+    /// Allocates blocks up to `length`, so that the disk cannot become full before they are written. The size stays.
+    /// - Returns: false where the file system cannot.
+    func reserve(_ length: Int64) throws(SystemError) -> Bool {
+        guard length > 0 else { return true }
+        if clinux_reserve(descriptor, off_t(length)) == 0 { return true }
+        guard errno != EOPNOTSUPP, errno != ENOSYS else { return false }
+        throw SystemError("reserve room for", path)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(
+                descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
+            if count > 0 { done += count } else if errno != EINTR { throw SystemError("write", path) }
+        }
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int64) throws(SystemError) {
+        let result = bytes.withUnsafeBytes { bytes in
+            Result { () throws(SystemError) in try write(bytes, at: offset) }
+        }
+        try result.get()
+    }
+
+    /// - Returns: the number of bytes; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(SystemError) -> Int {
+        while true {
+            let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw SystemError("read", path) }
+        }
+    }
+
+    func truncate(to size: Int64) throws(SystemError) {
+        guard ftruncate(descriptor, off_t(size)) == 0 else { throw SystemError("truncate", path) }
+    }
+
+    /// Copies all bytes of another file to `offset`.
+    /// - Returns: the offset of their end.
+    func append(_ other: SpoolFile, at offset: Int64) throws(SystemError) -> Int64 {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        var position: Int64 = 0
+        while true {
+            let count = try other.read(into: buffer, at: position)
+            guard count > 0 else { return offset + position }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset + position)
+            position += Int64(count)
+        }
+    }
+
+    /// Makes the bytes durable.
+    func sync() throws(SystemError) {
+        guard fdatasync(descriptor) == 0 else { throw SystemError("sync", path) }
+    }
+}
+
+extension SystemError {
+    var isForLackOfSpace: Bool { code == ENOSPC || code == EDQUOT }
+}
