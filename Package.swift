@@ -275,7 +275,7 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
-        tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport"]),
+        tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
             "Door",
             [
