@@ -227,7 +227,7 @@ package final class UploadEngine: UploadService {
         await dropBytes(of: upload)
     }
 
-    /// Deletes the bytes of an upload that has ended. What fails is done at the next start.
+    /// Deletes the bytes of an upload that has ended. A failed deletion is repeated at the next start.
     func dropBytes(of upload: Upload) async {
         space.withLock { $0.release(upload.id) }
         guard upload.storage != .none else { return }
@@ -245,7 +245,7 @@ package final class UploadEngine: UploadService {
         Task { [disk, spool] in try? await disk.run { () throws(SystemError) in try spool.remove(id) } }
     }
 
-    /// Stops all requests. What they have brought is kept.
+    /// Stops all requests. The bytes that they have brought are kept.
     package func stop() async { await turns.stopAll() }
 }
 

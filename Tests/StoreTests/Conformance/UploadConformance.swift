@@ -145,7 +145,8 @@ import Testing
         let change = try rig.change(.store(rig.upload(id, length: nil), body: body, .command(Self.noop)))
         #expect(change.isApplied && change.ready == [id])
         let row = try #require(try rig.store.upload(id))
-        #expect(row.storage == .row && row.length == 4 && row.offset == 4 && row.state == .complete && row.command == id)
+        #expect(
+            row.storage == .row && row.length == 4 && row.offset == 4 && row.state == .complete && row.command == id)
         #expect(try rig.store.uploadBody(id) == body)
         #expect(try rig.change(.dropBytes(id)).upload?.storage == Upload.Storage.none)
         #expect(try rig.store.uploadBody(id) == nil)
@@ -181,7 +182,8 @@ import Testing
             ids.append(id)
         }
         try rig.change(.complete(ids[2], length: 100, nil, due: nil))
-        func list(_ state: UploadState?, _ order: CommandOrder, _ after: CommandID?, _ limit: Int) throws -> [CommandID] {
+        func list(_ state: UploadState?, _ order: CommandOrder, _ after: CommandID?, _ limit: Int) throws -> [CommandID]
+        {
             try rig.store.uploads(shard: rig.shard, state: state, order: order, after: after, limit: limit).map(\.id)
         }
         #expect(try list(nil, .oldestFirst, nil, 100) == ids)

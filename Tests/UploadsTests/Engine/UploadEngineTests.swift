@@ -157,7 +157,7 @@ struct UploadEngineTests {
             }
         }
         #expect(try await uploadError { try await send("slvice") }.code == .checksumMismatch)
-        // What cannot be verified is not kept.
+        // Bytes that cannot be verified are not kept.
         let cut = try await uploadError { try await send("sluice", cutsAfter: 3) }
         #expect(cut.code == .interrupted && cut.offset == 1)
         #expect(rig.bytes(upload.id) == [UInt8(ascii: ">")])
