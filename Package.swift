@@ -146,6 +146,7 @@ let package = Package(
                 "Commands", "CLinux", "Host", "Settings", "Store", "Uploads", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -279,10 +280,13 @@ let package = Package(
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport",
+                "Door", "Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),

@@ -13,13 +13,16 @@ package struct DoorRequest: Sendable {
     package var body: RequestBody
     /// `X-Request-ID` of the response, and of the log.
     package var id: String
-    /// The address of the client, after trusted proxies.
+    /// The address of the client, after trusted proxies; `unix` on the unix socket.
     package var client: String
     /// The scheme, host and base path that links in responses begin with, without a slash at the end.
     package var baseURL: String
     /// Nil where the endpoint needs no token.
     package var principal: Principal?
-    /// Sends a response before the final one: 100 or 104.
+    /// The fields after a chunked body; nil before its end, and where there are none.
+    package var trailers: @Sendable () -> HTTPFields? = { nil }
+    /// Sends a response before the final one: 104. Clients of HTTP/1.0 get none. A client that awaits 100 gets it with
+    /// the first read of ``body``.
     package var sendInterim: @Sendable (HTTPResponse.Status, HTTPFields) async throws -> Void
 
     package init(

@@ -12,6 +12,10 @@ package struct Endpoint: Sendable {
     package var options: Handler?
     /// Whether pages of other origins may use it, with tokens (CORS).
     package var allowsOtherOrigins: Bool
+    /// Whether a POST may name its method in `X-HTTP-Method-Override`: PATCH, DELETE or HEAD.
+    package var allowsMethodOverride = false
+    /// Changes each response, also those of the dispatcher: the fields of the endpoint's protocol.
+    package var decorate: (@Sendable (DoorRequest, inout Response) -> Void)?
 
     package struct Method: Sendable {
         /// The principal needs any of these; nil: no token is asked for.

@@ -1,0 +1,68 @@
+package import HTTPTypes
+
+/// The address of the client of a proxy.
+package struct ForwardedAddress: Sendable {
+    private let trusted: [AddressRange]
+    private let trustsUnixSocket: Bool
+
+    /// - Parameter trustedProxies: addresses and networks in CIDR form; `unix` for every client of the unix socket.
+    ///   Texts that are neither count for nothing.
+    package init(trustedProxies: [String]) {
+        trusted = trustedProxies.compactMap { AddressRange($0) }
+        trustsUnixSocket = trustedProxies.contains("unix")
+    }
+
+    /// Goes through the proxies from the nearest on, as long as they are trusted. `X-Forwarded-For` has precedence
+    /// over `Forwarded` (RFC 7239).
+    /// - Parameter peer: the address at the other end of the connection; nil on a unix socket.
+    /// - Returns: the first address that is not a trusted proxy's; `unix` for a client of the unix socket.
+    package func client(peer: String?, fields: HTTPFields) -> String {
+        var client = peer ?? "unix"
+        guard isTrusted(client) else { return client }
+        let addresses =
+            fields.contains(.xForwardedFor)
+            ? Self.list(fields[values: .xForwardedFor]).map(Self.address)
+            : Self.list(fields[values: .forwarded]).map(Self.forwarded)
+        for address in addresses.reversed() {
+            guard let address, AddressRange(address) != nil else { return client }
+            client = address
+            guard isTrusted(client) else { return client }
+        }
+        return client
+    }
+
+    private func isTrusted(_ address: String) -> Bool {
+        if address == "unix" { return trustsUnixSocket }
+        guard let address = AddressRange(address) else { return false }
+        return trusted.contains { $0.contains(address) }
+    }
+
+    private static func list(_ values: [String]) -> [Substring] {
+        values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    }
+
+    /// The parameter `for` of one element.
+    private static func forwarded(_ element: Substring) -> String? {
+        for parameter in element.split(separator: ";") {
+            let pair = parameter.split(separator: "=", maxSplits: 1)
+            if pair.count == 2, trimmed(pair[0]).lowercased() == "for" { return address(pair[1]) }
+        }
+        return nil
+    }
+
+    /// An address, possibly quoted, in brackets, and with a port.
+    private static func address(_ text: Substring) -> String? {
+        var text = trimmed(text)
+        if text.count >= 2, text.first == "\"", text.last == "\"" { text = text.dropFirst().dropLast() }
+        if text.first == "[" { return text.firstIndex(of: "]").map { String(text[..<$0].dropFirst()) } }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return String(parts.count == 2 ? parts[0] : text)
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let isSpace = { (character: Character) in character == " " || character == "\t" }
+        var text = text.drop(while: isSpace)
+        while let last = text.last, isSpace(last) { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,44 @@
+/// The name and the port of a field Host, or of the authority of a URL.
+package struct HostName: Sendable, Hashable {
+    /// In lower case; an IPv6 address is in brackets.
+    package var name: String
+    package var port: Int?
+
+    /// - Returns: nil where the text is not a host with an optional port.
+    package init?(_ text: some StringProtocol) {
+        let end: String.Index
+        let text = String(text)
+        if text.utf8.first == UInt8(ascii: "[") {
+            guard let bracket = text.firstIndex(of: "]") else { return nil }
+            guard text[text.index(after: text.startIndex)..<bracket].utf8.allSatisfy(Self.isAddress) else { return nil }
+            end = text.index(after: bracket)
+        } else {
+            end = text.firstIndex(of: ":") ?? text.endIndex
+            guard text[..<end].utf8.allSatisfy(Self.isName) else { return nil }
+        }
+        guard end != text.startIndex else { return nil }
+        name = text[..<end].lowercased()
+        if end < text.endIndex {
+            guard text[end] == ":" else { return nil }
+            let digits = text[text.index(after: end)...].utf8
+            guard (1...5).contains(digits.count), digits.allSatisfy({ (0x30...0x39).contains($0) }),
+                let number = Int(Substring(digits)), number <= 65_535
+            else { return nil }
+            port = number
+        }
+    }
+
+    private static func isName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private static func isAddress(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: "."), UInt8(ascii: ":"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,82 @@
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The last handler before the task of a connection: sees requests and responses.
+final class MessageHandler: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPPart<HTTPResponseHead, ByteBuffer>
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private let timers: ConnectionTimers
+    private let buffers: ReceiveBuffers
+    private let statistics: DoorStatistics
+    private var isInformational = false
+    private var isInputClosed = false
+    private var isOutputClosed = false
+
+    init(_ timers: ConnectionTimers, buffers: ReceiveBuffers, statistics: DoorStatistics) {
+        self.timers = timers
+        self.buffers = buffers
+        self.statistics = statistics
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        timers.expired = { [statistics] expiry in
+            statistics.countExpired(expiry.rawValue)
+            switch expiry {
+            // The task answers with 408.
+            case .slowHeader: context.fireErrorCaught(ConnectionError.slowHeader)
+            case .silent, .idle, .slowReader: context.close(promise: nil)
+            }
+        }
+        timers.bodyIsSlow = { [statistics] in
+            statistics.countExpired("slow-body")
+            context.fireErrorCaught(ConnectionError.slowBody)
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timers.stop()
+        buffers.setReadingBody(false)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            timers.headRead()
+            buffers.setReadingBody(RequestHead.announcesBody(head))
+        case .body: break
+        case .end:
+            timers.messageRead()
+            buffers.setReadingBody(false)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch Self.unwrapOutboundIn(data) {
+        case .head(let head):
+            isInformational = (100..<200).contains(head.status.code)
+            context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
+        case .body(let buffer): context.write(Self.wrapOutboundOut(.body(.byteBuffer(buffer))), promise: promise)
+        case .end(let trailers):
+            if !isInformational { timers.responseWritten() }
+            context.write(Self.wrapOutboundOut(.end(trailers)), promise: promise)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case is ChannelShouldQuiesceEvent:
+            // A running request ends the connection after its response.
+            if !timers.isAnswering { context.close(promise: nil) }
+            return
+        case ChannelEvent.inputClosed: isInputClosed = true
+        case ChannelEvent.outputClosed: isOutputClosed = true
+        default: break
+        }
+        context.fireUserInboundEventTriggered(event)
+        if isInputClosed, isOutputClosed { context.close(promise: nil) }
+    }
+}

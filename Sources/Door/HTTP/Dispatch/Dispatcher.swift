@@ -1,0 +1,126 @@
+internal import Commands
+internal import HTTPTypes
+package import Hummingbird
+package import Logging
+
+/// Answers requests: finds the endpoint, checks origin and permission, and calls the handler. Every error becomes a
+/// problem document.
+package struct Dispatcher: Sendable {
+    /// Finds the principal of a request.
+    /// - Returns: nil where the request has no credentials.
+    /// - Throws: ``Problem`` where it has some that are not valid.
+    package typealias Authenticate = @Sendable (DoorRequest) async throws(Problem) -> Principal?
+
+    private let routes: RouteTable
+    private let basePath: String
+    private let originCheck: OriginCheck
+    private let authenticate: Authenticate
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - basePath: begins the URLs of the types of problems.
+    ///   - allowedOrigins: pages that may send changes with a cookie, in addition to those of the door.
+    package init(
+        _ endpoints: [Endpoint], basePath: String, allowedOrigins: [String], logger: Logger,
+        authenticate: @escaping Authenticate
+    ) {
+        routes = RouteTable(endpoints)
+        self.basePath = basePath
+        originCheck = OriginCheck(allowedOrigins: allowedOrigins)
+        self.authenticate = authenticate
+        self.logger = logger
+    }
+
+    /// - Parameters:
+    ///   - request: with the path below the base path, and without parameters and principal.
+    ///   - host: the field Host.
+    package func respond(to request: DoorRequest, host: String) async -> Response {
+        guard let (endpoint, parameters) = routes.match(request.path) else {
+            let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
+            return problem.response(basePath: basePath, instance: request.id)
+        }
+        var request = request
+        request.parameters = parameters
+        let preflight =
+            CORS.isPreflight(request.method, request.fields) ? Self.allowedMethods(of: endpoint) : nil
+        var response: Response
+        do {
+            response = try await handle(&request, at: endpoint, host: host)
+        } catch {
+            response = problem(of: error, request).response(basePath: basePath, instance: request.id)
+        }
+        if endpoint.allowsOtherOrigins {
+            CORS.add(to: &response.headers, origin: request.fields[.origin], preflight: preflight)
+        }
+        endpoint.decorate?(request, &response)
+        return response
+    }
+
+    private func handle(_ request: inout DoorRequest, at endpoint: Endpoint, host: String) async throws -> Response {
+        if endpoint.allowsMethodOverride { try override(&request) }
+        if request.method == .options {
+            if let options = endpoint.options { return try await options(request) }
+            return Response(status: .noContent, headers: [.allow: Self.allow(endpoint)])
+        }
+        let found = endpoint.methods[request.method] ?? (request.method == .head ? endpoint.methods[.get] : nil)
+        guard let method = found else {
+            throw Problem(
+                .methodNotAllowed, "method-not-allowed", "The resource has the methods \(Self.allow(endpoint)).",
+                fields: [.allow: Self.allow(endpoint)],
+                members: [.init("allowed", .array(Self.allowedMethods(of: endpoint).map { .string($0.rawValue) }))])
+        }
+        try originCheck.check(request.method, request.fields, host: host)
+        if let scopes = method.scopes { request.principal = try await permit(request, scopes) }
+        return try await method.handle(request)
+    }
+
+    private func permit(_ request: DoorRequest, _ scopes: Set<Scope>) async throws(Problem) -> Principal {
+        guard let principal = try await authenticate(request) else {
+            throw Problem(
+                .unauthorized, "token-missing", "The request has no token; send one as “Authorization: Bearer …”.",
+                fields: [.wwwAuthenticate: "Bearer"])
+        }
+        guard !principal.scopes.isDisjoint(with: scopes) else {
+            let names = scopes.map(\.rawValue).sorted()
+            throw Problem(
+                .forbidden, "scope-missing",
+                "The token lacks the scope \(names.joined(separator: " or ")); use a token that has it.",
+                fields: [
+                    .wwwAuthenticate: "Bearer error=\"insufficient_scope\", scope=\"\(names.joined(separator: " "))\""
+                ],
+                members: [.init("scopes", .array(names.map { .string($0) }))])
+        }
+        return principal
+    }
+
+    /// Some networks let only GET and POST through, so clients of tus hide the method in a field.
+    private func override(_ request: inout DoorRequest) throws(Problem) {
+        guard request.method == .post, let name = request.fields[.xHTTPMethodOverride] else { return }
+        let permitted: [HTTPRequest.Method] = [.patch, .delete, .head]
+        guard let method = permitted.first(where: { $0.rawValue == name.uppercased() }) else {
+            throw Problem(
+                .badRequest, "bad-override", "X-HTTP-Method-Override takes PATCH, DELETE or HEAD; send one of these.")
+        }
+        request.method = method
+    }
+
+    private func problem(of error: any Error, _ request: DoorRequest) -> Problem {
+        if let problem = Problem(error) { return problem }
+        logger.error(
+            "A request failed: \(error)",
+            metadata: ["request": "\(request.id)", "method": "\(request.method)", "path": "\(request.path)"])
+        return .failed
+    }
+
+    private static func allow(_ endpoint: Endpoint) -> String {
+        allowedMethods(of: endpoint).map(\.rawValue).joined(separator: ", ")
+    }
+
+    /// In an order that does not depend on hashes: HEAD comes with GET, and OPTIONS is always there.
+    private static func allowedMethods(of endpoint: Endpoint) -> [HTTPRequest.Method] {
+        var methods = Set(endpoint.methods.keys)
+        methods.insert(.options)
+        if methods.contains(.get) { methods.insert(.head) }
+        return methods.sorted { $0.rawValue < $1.rawValue }
+    }
+}

@@ -1,0 +1,51 @@
+/// Finds the endpoint of a path. A constant part of an endpoint's path has precedence over one in braces.
+package struct RouteTable: Sendable {
+    private enum Part: Sendable {
+        case constant(String)
+        case parameter(String)
+
+        var isParameter: Bool { if case .parameter = self { true } else { false } }
+    }
+
+    private var routes: [(parts: [Part], endpoint: Endpoint)] = []
+
+    /// - Parameter endpoints: of two with the same path, the first counts.
+    package init(_ endpoints: [Endpoint]) {
+        routes = endpoints.map { (Self.parts(of: $0.path), $0) }
+        // A stable order: of two endpoints, the one with the constant at the first difference comes first.
+        let order = routes.indices.sorted { left, right in
+            let pairs = zip(routes[left].parts, routes[right].parts)
+            if let (_, other) = pairs.first(where: { $0.isParameter != $1.isParameter }) { return other.isParameter }
+            return left < right
+        }
+        routes = order.map { [routes] in routes[$0] }
+    }
+
+    /// - Parameter path: decoded parts. An empty one matches no braces.
+    package func match(_ path: [String]) -> (endpoint: Endpoint, parameters: [String: String])? {
+        for (parts, endpoint) in routes where parts.count == path.count {
+            if let parameters = Self.parameters(of: parts, in: path) { return (endpoint, parameters) }
+        }
+        return nil
+    }
+
+    private static func parameters(of parts: [Part], in path: [String]) -> [String: String]? {
+        var parameters: [String: String] = [:]
+        for (part, text) in zip(parts, path) {
+            switch part {
+            case .constant(let constant): guard constant == text else { return nil }
+            case .parameter(let name):
+                guard !text.isEmpty else { return nil }
+                parameters[name] = text
+            }
+        }
+        return parameters
+    }
+
+    private static func parts(of path: String) -> [Part] {
+        path.split(separator: "/").map { part in
+            let isParameter = part.first == "{" && part.last == "}"
+            return isParameter ? .parameter(String(part.dropFirst().dropLast())) : .constant(String(part))
+        }
+    }
+}

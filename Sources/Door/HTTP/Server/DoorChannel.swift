@@ -1,0 +1,124 @@
+internal import Commands
+internal import HTTPTypes
+internal import Host
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// Sets up and runs the connections of a ``DoorServer``.
+///
+/// It is not `HTTP1Channel` of Hummingbird, which reads a rejected body without end, keeps connections of HTTP/1.0
+/// open, answers parse errors below all checks, and has no deadline that slow bodies or readers would meet.
+struct DoorChannel: ServerChildChannel {
+    struct Value: ServerChildChannelValue {
+        let channel: any Channel
+        /// Nil where the connection was refused.
+        let connection: Connection?
+    }
+
+    /// Names and values of `Upload-Metadata` are long: 64 of up to 4 KiB each.
+    private static let maxFieldBytes = 80 << 10
+    private static let maxFields = 200
+
+    let configuration: DoorServerConfiguration
+    let dispatcher: Dispatcher
+    let hostCheck: HostCheck
+    let forwarded: ForwardedAddress
+    let limit: ConnectionLimit
+    let budget = ReceiveBudget()
+    let running: RunningRequests
+    let statistics: DoorStatistics
+    let logger: Logger
+    private let basePath: [String]
+
+    init(
+        _ configuration: DoorServerConfiguration, dispatcher: Dispatcher, limit: ConnectionLimit,
+        running: RunningRequests, statistics: DoorStatistics, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.dispatcher = dispatcher
+        let publicHost = configuration.publicBaseURL.flatMap(Self.host)
+        hostCheck = HostCheck(
+            names: configuration.allowedHosts + [configuration.host] + (publicHost.map { [$0] } ?? []))
+        forwarded = ForwardedAddress(trustedProxies: configuration.trustedProxies)
+        self.limit = limit
+        self.running = running
+        self.statistics = statistics
+        self.logger = logger
+        basePath = configuration.basePath.split(separator: "/").map(String.init)
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+        channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            let admission = limit.admit(channel)
+            guard admission == .admitted else {
+                let timeout = TimeAmount.nanoseconds(configuration.drainTimeout.nanoseconds)
+                try pipeline.addHandler(
+                    RefusalHandler(admission == .refused ? busyResponse() : nil, timeout: timeout))
+                return Value(channel: channel, connection: nil)
+            }
+            let buffers = ReceiveBuffers(budget)
+            try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
+            let progress = BodyProgress(rate: configuration.minBodyRate, window: configuration.bodyRateWindow)
+            let timers = ConnectionTimers(configuration, progress: progress, eventLoop: channel.eventLoop)
+            var framing = HTTPResponseEncoder.Configuration()
+            // The encoder does not know of HEAD; ``ResponseOutput`` does.
+            framing.automaticallySetFramingHeaders = false
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderFieldSize = Self.maxFieldBytes
+            limits.maxHeaderListSize = Self.maxFieldBytes
+            limits.maxHeaderFieldCount = Self.maxFields
+            try pipeline.addHandler(SocketHandler(timers))
+            try pipeline.addHandler(HTTPResponseEncoder(configuration: framing))
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
+            try pipeline.addHandler(MessageHandler(timers, buffers: buffers, statistics: statistics))
+            let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
+                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            return Value(channel: channel, connection: Connection(door: self, parts: parts, progress: progress))
+        }
+    }
+
+    func handle(value: Value, logger: Logger) async {
+        do {
+            try await value.connection?.run()
+        } catch {
+            // The client went away, which its connection always may.
+            logger.debug("A connection ended early: \(error)")
+        }
+    }
+
+    /// - Parameter request: with the whole path.
+    func respond(to request: DoorRequest, head: RequestHead) async -> Response {
+        if head.target.isAsterisk { return Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS"]) }
+        guard request.path.starts(with: basePath) else {
+            return Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
+                .response(basePath: configuration.basePath, instance: request.id)
+        }
+        var request = request
+        request.path.removeFirst(basePath.count)
+        return await dispatcher.respond(to: request, host: head.host)
+    }
+
+    private func busyResponse() -> ByteBuffer {
+        let id = "\(CommandID())"
+        let problem = Problem(
+            .serviceUnavailable, "too-many-connections", "The server has its maximum of connections; try again later.",
+            fields: [.retryAfter: "5"])
+        var response = problem.response(basePath: configuration.basePath, instance: id)
+        StandardFields.add(to: &response.headers, id: id, seconds: Timestamp.now.milliseconds / 1000)
+        response.headers[.connection] = "close"
+        var text = "HTTP/1.1 503 Service Unavailable\r\n"
+        for field in response.headers { text += "\(field.name.rawName): \(field.value)\r\n" }
+        var bytes = ByteBuffer(string: text + "\r\n")
+        bytes.writeBytes(problem.document(basePath: configuration.basePath, instance: id))
+        return bytes
+    }
+
+    private static func host(of url: String) -> String? {
+        let parts = url.split(separator: "/", omittingEmptySubsequences: true)
+        return parts.count > 1 ? HostName(parts[1])?.name : nil
+    }
+}

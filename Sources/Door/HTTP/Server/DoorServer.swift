@@ -1,0 +1,106 @@
+internal import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdTLS
+package import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+
+/// The HTTP server of the door.
+package struct DoorServer: Service {
+    private let configuration: DoorServerConfiguration
+    private let dispatcher: Dispatcher
+    private let logger: Logger
+    private let listening = FirstValue<Int>()
+    package let statistics: DoorStatistics
+
+    /// - Parameter authenticate: called for endpoints that need a token.
+    package init(
+        _ configuration: DoorServerConfiguration, endpoints: [Endpoint], logger: Logger,
+        statistics: DoorStatistics = DoorStatistics(), authenticate: @escaping Dispatcher.Authenticate
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.statistics = statistics
+        dispatcher = Dispatcher(
+            endpoints, basePath: configuration.basePath, allowedOrigins: configuration.allowedOrigins, logger: logger,
+            authenticate: authenticate)
+    }
+
+    /// Waits until the server listens.
+    /// - Returns: the port of its listener.
+    /// - Throws: the error with which ``run()`` ended instead.
+    package func port() async throws -> Int { try await listening.value }
+
+    package func run() async throws {
+        do {
+            let limit = try DescriptorBudget.maxConnections(
+                limit: DescriptorBudget.raiseLimit(), configured: configuration.maxConnections)
+            if let wanted = configuration.maxConnections, wanted > limit {
+                logger.warning(
+                    "The limit of open files allows \(limit) connections, not \(wanted); raise it (ulimit -n)")
+            }
+            try await serve(maxConnections: limit)
+            listening.set(.failure(CancellationError()))
+        } catch {
+            listening.set(.failure(error))
+            throw error
+        }
+    }
+
+    private func serve(maxConnections: Int) async throws {
+        let running = RunningRequests()
+        let door = DoorChannel(
+            configuration, dispatcher: dispatcher, limit: ConnectionLimit(max: maxConnections, statistics: statistics),
+            running: running, statistics: statistics, logger: logger)
+        var listeners = [try listener(door, .hostname(configuration.host, port: configuration.port), announces: true)]
+        if let path = configuration.socketPath {
+            listeners.append(try listener(door, .unixDomainSocket(path: path), announces: false))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [listeners] in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for listener in listeners { group.addTask { try await listener.run() } }
+                    try await group.waitForAll()
+                }
+            }
+            group.addTask { [logger, configuration] in
+                try await gracefulShutdown()
+                logger.debug("The server accepts no more connections, and ends its requests")
+                running.beginDraining()
+                try await Task.sleep(for: configuration.shutdownGrace)
+                running.cancelAll()
+                // The cancelled requests still send their responses.
+                try await Task.sleep(for: configuration.drainTimeout)
+                throw ShutdownExpired()
+            }
+            defer { group.cancelAll() }
+            do {
+                try await group.next()
+            } catch is ShutdownExpired {
+                logger.warning("The server closed connections whose requests did not end at its shutdown")
+            }
+        }
+    }
+
+    private func listener(_ door: DoorChannel, _ address: BindAddress, announces: Bool) throws -> any Service {
+        let listening = listening
+        let announce: @Sendable (any Channel) async -> Void = { channel in
+            if announces { listening.set(.success(channel.localAddress?.port ?? 0)) }
+        }
+        // Hummingbird logs each connection and listener; the door logs what an operator needs.
+        var quiet = logger
+        quiet.logLevel = max(logger.logLevel, .notice)
+        let settings = ServerConfiguration(address: address, backlog: 1024)
+        let group = MultiThreadedEventLoopGroup.singleton
+        guard let tls = configuration.tls, announces else {
+            return door.server(
+                configuration: settings, onServerRunning: announce, eventLoopGroup: group, logger: quiet)
+        }
+        return try TLSChannel(door, tlsConfiguration: tls).server(
+            configuration: settings, onServerRunning: announce, eventLoopGroup: group, logger: quiet)
+    }
+}
+
+/// The connections that a shutdown had to wait for did not end in time.
+private struct ShutdownExpired: Error {}

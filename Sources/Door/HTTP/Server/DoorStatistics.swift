@@ -1,0 +1,25 @@
+package import Synchronization
+
+/// Counts of a ``DoorServer``, for its metrics.
+package final class DoorStatistics: Sendable {
+    /// Connections that are open now.
+    package let connections = Atomic<Int>(0)
+    /// Connections beyond the maximum.
+    package let refusedConnections = Atomic<Int>(0)
+    /// Requests that are being handled now.
+    package let activeRequests = Atomic<Int>(0)
+    private let refused = Mutex<[String: Int]>([:])
+    private let closed = Mutex<[String: Int]>([:])
+
+    package init() {}
+
+    /// Requests that were refused before any endpoint, by the type of their problem.
+    package var badRequests: [String: Int] { refused.withLock { $0 } }
+
+    /// Connections that were closed for the client's slowness, by reason.
+    package var expired: [String: Int] { closed.withLock { $0 } }
+
+    func countBadRequest(_ type: String) { refused.withLock { $0[type, default: 0] += 1 } }
+
+    func countExpired(_ reason: String) { closed.withLock { $0[reason, default: 0] += 1 } }
+}

@@ -1,0 +1,109 @@
+import Door
+import Testing
+
+/// Bodies: 100 and 104, early responses, the rest that is dropped.
+struct RequestBodyTests {
+    private func post(_ path: String, _ fields: String, _ body: String = "") -> String {
+        "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\n\(fields)\r\n\r\n\(body)"
+    }
+
+    @Test func `100 is sent when the body is about to be read`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let fields = "Content-Length: 5\r\nExpect: 100-continue"
+            #expect(try await client.exchange(post("/echo", fields)).status == 100)
+            let response = try await client.exchange("hello")
+            #expect(response.status == 200)
+            #expect(response.body == "hello")
+            #expect(!response.closes)
+            await client.close()
+        }
+    }
+
+    @Test func `a rejection comes instead of 100, and the connection is closed`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let response = try await client.exchange(post("/refuse", "Content-Length: 5\r\nExpect: 100-continue"))
+            #expect(response.status == 413)
+            #expect(response.closes)
+            try await client.finish()
+            try await client.ended()
+            #expect(client.text == "")
+        }
+    }
+
+    @Test func `104 comes before the final response`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let interim = try await client.exchange(post("/interim", "Content-Length: 5"))
+            #expect(interim.status == 104)
+            #expect(interim["location"] == "/uploads/1")
+            #expect(interim["content-length"] == nil)
+            let response = try await client.exchange("hello")
+            #expect(response.status == 200)
+            #expect(response.body == "hello")
+            await client.close()
+        }
+    }
+
+    @Test func `trailers are there after the body`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let body = "3\r\nabc\r\n0\r\nUpload-Checksum: sha1 x\r\n\r\n"
+            let response = try await client.exchange(post("/count", "Transfer-Encoding: chunked", body))
+            #expect(response.body == #"3 ["Upload-Checksum=sha1 x"]"#)
+            await client.close()
+        }
+    }
+
+    @Test func `a short body that no handler reads is dropped, and the connection kept`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let response = try await client.exchange(post("/refuse", "Content-Length: 5", "hello"))
+            #expect(response.status == 413)
+            #expect(!response.closes)
+            #expect(try await client.exchange(post("/echo", "Content-Length: 2", "ok")).body == "ok")
+            await client.close()
+        }
+    }
+
+    @Test func `an endless body is not read much further than its rejection`() async throws {
+        try await TestDoor.configured { configuration in
+            configuration.drainTimeout = .milliseconds(500)
+        }.run { door in
+            let client = try await door.connect()
+            try await client.send(post("/refuse", "Transfer-Encoding: chunked"))
+            async let sent = client.sendForever("10000\r\n\(String(repeating: "x", count: 1 << 16))\r\n")
+            let response = try await client.response()
+            #expect(response.status == 413)
+            #expect(response.closes)
+            try await client.ended()
+            await client.close()
+            // The buffers of the kernel take some megabytes on top of the limit of 1 MiB.
+            #expect(await sent < 64 << 20)
+        }
+    }
+
+    @Test func `a body longer than its handler takes is refused by its announced length`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let response = try await client.exchange(
+                post("/echo", "Content-Length: 1048577\r\nExpect: 100-continue"))
+            #expect(response.status == 413)
+            #expect(response.body.contains("\"limit\":1048576"))
+            await client.close()
+        }
+    }
+
+    @Test func `a body that is cut is never complete`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            try await client.send(post("/count", "Content-Length: 5", "hel"))
+            try await client.finish()
+            let response = try await client.response()
+            #expect(response.status == 400)
+            #expect(response.body.contains("request-cut"))
+            try await client.ended()
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Door
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// A door on a free port with endpoints for tests.
+struct TestDoor: Sendable {
+    let port: Int
+    let server: DoorServer
+    let services: ServiceGroup
+
+    /// Runs a door for the time of `body`.
+    static func run(
+        _ endpoints: [Endpoint] = TestEndpoints.all, authenticate: @escaping Dispatcher.Authenticate,
+        _ body: (TestDoor) async throws -> Void
+    ) async throws {
+        var setup = configured(endpoints) { _ in }
+        setup.authenticate = authenticate
+        try await setup.run(body)
+    }
+
+    static func run(_ body: (TestDoor) async throws -> Void) async throws {
+        try await configured { _ in }.run(body)
+    }
+
+    static func configured(
+        _ endpoints: [Endpoint] = TestEndpoints.all, _ change: (inout DoorServerConfiguration) -> Void
+    ) -> Setup {
+        var setup = Setup(endpoints: endpoints)
+        setup.configuration.port = 0
+        setup.configuration.shutdownGrace = .seconds(1)
+        change(&setup.configuration)
+        return setup
+    }
+
+    struct Setup {
+        var endpoints: [Endpoint]
+        var configuration = DoorServerConfiguration()
+        var authenticate: Dispatcher.Authenticate = { _ throws(Problem) in nil }
+
+        func run(_ body: (TestDoor) async throws -> Void) async throws {
+            var logger = Logger(label: "door")
+            logger.logLevel = .critical
+            let server = DoorServer(configuration, endpoints: endpoints, logger: logger, authenticate: authenticate)
+            let services = ServiceGroup(services: [server], gracefulShutdownSignals: [], logger: logger)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await services.run() }
+                let port = try await server.port()
+                try await body(TestDoor(port: port, server: server, services: services))
+                await services.triggerGracefulShutdown()
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    func connect(readsResponses: Bool = true) async throws -> RawClient {
+        try await RawClient.connect(port: port, readsResponses: readsResponses)
+    }
+}
+
+/// Endpoints that show what the server does with requests and responses.
+enum TestEndpoints {
+    static let all = [
+        Endpoint("/hello", methods: [.get: .init(scopes: nil) { _ in text("hello") }]),
+        Endpoint(
+            "/echo", methods: [.post: .init(scopes: nil) { text(try await $0.bodyText) }]),
+        Endpoint(
+            "/refuse",
+            methods: [.post: .init(scopes: nil) { _ in throw Problem(.contentTooLarge, "too-large", "Too large.") }]),
+        Endpoint("/fail", methods: [.get: .init(scopes: nil) { _ in throw Unexpected() }]),
+        Endpoint(
+            "/facts/{name}",
+            methods: [
+                .get: .init(scopes: nil) { text("\($0.parameters) \($0.client) \($0.baseURL) \($0.query.items)") }
+            ]),
+        Endpoint("/stream", methods: [.get: .init(scopes: nil) { _ in stream(parts: 3) }]),
+        Endpoint("/large", methods: [.get: .init(scopes: nil) { _ in text(String(repeating: "x", count: 64 << 20)) }]),
+        Endpoint("/scoped", methods: [.get: .init(scopes: [.read, .control]) { _ in text("permitted") }]),
+        Endpoint("/count", methods: [.post: .init(scopes: nil, count)]),
+        Endpoint(
+            "/interim",
+            methods: [
+                .post: .init(scopes: nil) { request in
+                    try await request.sendInterim(.init(code: 104), [.location: "/uploads/1"])
+                    return text(try await request.bodyText)
+                }
+            ]),
+        {
+            let method = Endpoint.Method(scopes: nil) { text("\($0.method)") }
+            var endpoint = Endpoint(
+                "/uploads", methods: [.post: method, .patch: method],
+                allowsOtherOrigins: true)
+            endpoint.allowsMethodOverride = true
+            endpoint.decorate = { $1.headers[.server] = "decorated" }
+            return endpoint
+        }(),
+    ]
+
+    /// Counts the bytes of the body, and says how it ended.
+    private static func count(_ request: DoorRequest) async throws -> Response {
+        var bytes = 0
+        do {
+            for try await part in request.body { bytes += part.readableBytes }
+        } catch is CancellationError {
+            return text("cancelled after \(bytes)")
+        }
+        return text("\(bytes) \(request.trailers().map { $0.map { "\($0.name)=\($0.value)" } } ?? [])")
+    }
+
+    static func text(_ text: String) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/plain"], body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+        )
+    }
+
+    private static func stream(parts: Int) -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "text/plain"],
+            body: ResponseBody { writer in
+                for part in 1...parts { try await writer.write(ByteBuffer(string: "part \(part)\n")) }
+                try await writer.finish(nil)
+            })
+    }
+
+    struct Unexpected: Error {}
+}
+
+extension DoorRequest {
+    var bodyText: String { get async throws { String(buffer: try await collectBody(limit: 1 << 20)) } }
+}
