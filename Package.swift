@@ -143,7 +143,7 @@ let package = Package(
         module(
             "Door",
             [
-                "Commands", "CLinux", "Host", "Settings", "Store", "Uploads", log, lifecycle,
+                "Commands", "CLinux", "HTTPClient", "Host", "Settings", "Store", "Uploads", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -153,7 +153,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "StructuredFieldValues", package: "swift-http-structured-headers"),
+                .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
         .executableTarget(
             name: "SluiceCommand",
@@ -280,7 +280,7 @@ let package = Package(
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log, lifecycle,
+                "Door", "Uploads", "Commands", "CLinux", "HTTPClient", "Host", "Store", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

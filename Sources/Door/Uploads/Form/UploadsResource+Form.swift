@@ -1,0 +1,69 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    /// Takes each file of a form as an upload. The fields `route` and `name` apply to the files after them.
+    func createForm(_ request: DoorRequest) async throws -> UploadReply {
+        let body = FormBody(request.body, boundary: try MultipartBoundary.read(request.fields))
+        var uploads: [Upload] = []
+        do {
+            var stated = (route: String?.none, name: String?.none)
+            while let head = try await body.nextPart() {
+                if head.fileName != nil {
+                    // Browsers send a part without a name and bytes where no file was chosen.
+                    if try await body.isEmptyPart(), head.fileName == "" { continue }
+                    uploads.append(try await take(head, body, request, stated, number: uploads.count + 1))
+                } else if head.name == "route" {
+                    stated.route = try await body.text(of: head.name)
+                } else if head.name == "name" {
+                    stated.name = try await body.text(of: head.name)
+                } else {
+                    _ = try await body.text(of: head.name)
+                }
+            }
+        } catch let error as UploadError {
+            throw adding(uploads, to: UploadProblems.problem(error))
+        } catch let problem as Problem {
+            throw adding(uploads, to: problem)
+        }
+        guard let first = uploads.first else {
+            throw Problem(.badRequest, "invalid-form", "The form has no file; send a part with a file name.")
+        }
+        return uploads.count == 1 ? await completed(first, request) : PlainWriter.completed(uploads)
+    }
+
+    private func take(
+        _ head: MultipartHead, _ body: FormBody, _ request: DoorRequest, _ stated: (route: String?, name: String?),
+        number: Int
+    ) async throws -> Upload {
+        let fileName = stated.name ?? (head.fileName == "" ? nil : head.fileName)
+        let facts = try facts(
+            .form, request, fileName: fileName, contentType: head.contentType,
+            route: try route(request, stated: stated.route))
+        return try await takeWhole(facts, size: nil, key: try key(request, file: number)) { durable, receiver in
+            try await body.send(skipping: durable, to: receiver)
+        }
+    }
+
+    /// Each file of a form has a key of its own, so that the same form again returns the same uploads.
+    private func key(_ request: DoorRequest, file number: Int) throws(Problem) -> IdempotencyKey? {
+        guard var key = try self.key(request) else { return nil }
+        guard number > 1 else { return key }
+        key.value += "#\(number)"
+        guard key.value.utf8.count <= 255 else {
+            throw Problem(
+                .badRequest, "invalid-field", "Idempotency-Key is too long for a form with several files; send a UUID.")
+        }
+        return key
+    }
+
+    /// The files before a failed one are complete, and have become commands.
+    private func adding(_ uploads: [Upload], to problem: Problem) -> Problem {
+        guard !uploads.isEmpty else { return problem }
+        var problem = problem
+        problem.members.append(.init("uploads", .array(uploads.map(PlainWriter.summary))))
+        return problem
+    }
+}

@@ -1,0 +1,23 @@
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    /// Takes a body as one file, or a form.
+    func createPlain(_ request: DoorRequest) async throws -> UploadReply {
+        try await reporting(UploadProblems.problem) {
+            if MediaType.read(request.fields) == MediaType.form { return try await createForm(request) }
+            let size = try BodySize.read(request.fields)
+            var facts = try facts(
+                .plain, request, fileName: fileName(request.fields), contentType: request.fields[.contentType],
+                route: try route(request, stated: nil))
+            // The body is the whole representation: both digests are of the same bytes.
+            let contentDigest = try DigestFields.read(.contentDigest, request.fields)
+            facts.digest = try DigestFields.read(.reprDigest, request.fields) ?? contentDigest
+            let upload = try await takeWhole(facts, size: size, key: try key(request)) { durable, receiver in
+                try await Self.send(request.body, skipping: durable, to: receiver)
+            }
+            return await completed(upload, request)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+/// Writes the responses of Resumable Uploads for HTTP.
+struct ResumableWriter {
+    var dialect: ResumableDialect
+    var limits: UploadLimits
+    /// The URL of an upload, from its id.
+    var location: @Sendable (CommandID) -> String
+
+    /// Fields of OPTIONS. `Accept-Patch` is of the versions -10 and -11.
+    static func options(_ limits: UploadLimits) -> HTTPFields {
+        [.uploadLimit: limit(limits), .acceptPatch: MediaType.partialUpload]
+    }
+
+    /// `Upload-Limit`. The age counts from each response.
+    static func limit(_ limits: UploadLimits) -> String {
+        "max-size=\(limits.maxSize), max-age=\(limits.maxAge.components.seconds)"
+    }
+
+    /// Fields of the 104 after a creation; nil for a client that has not named a version, and so may not expect it.
+    func interim(_ upload: Upload) -> HTTPFields? {
+        guard let version = dialect.version else { return nil }
+        return [
+            .location: location(upload.id), .uploadLimit: Self.limit(limits),
+            .uploadDraftInteropVersion: "\(version.rawValue)",
+        ]
+    }
+
+    /// Answers a creation with a part of the bytes, or none.
+    func created(_ upload: Upload) -> UploadReply {
+        var fields = common(upload)
+        fields[.location] = location(upload.id)
+        return UploadReply(status: .created, fields: fields)
+    }
+
+    /// Answers a PATCH that is not the last.
+    func appended(_ upload: Upload) -> UploadReply { UploadReply(status: .noContent, fields: common(upload)) }
+
+    /// Answers the request that completes the upload.
+    /// - Parameter reply: the response to the same upload in one plain request.
+    func completed(_ upload: Upload, _ reply: UploadReply) -> UploadReply {
+        var reply = reply
+        reply.fields.append(contentsOf: common(upload))
+        return reply
+    }
+
+    /// Answers a HEAD.
+    /// - Throws: 410 for an upload that has ended.
+    func status(_ upload: Upload) throws(Problem) -> UploadReply {
+        guard upload.state != .ended else {
+            throw problem(UploadError(.gone, upload.reason ?? "The upload has ended."))
+        }
+        return UploadReply(status: .noContent, fields: fields(upload))
+    }
+
+    /// The fields of HEAD.
+    func fields(_ upload: Upload) -> HTTPFields {
+        var fields = common(upload)
+        fields[.uploadOffset] = "\(upload.offset)"
+        if let length = upload.length { fields[.uploadLength] = "\(length)" }
+        fields[.cacheControl] = "no-store"
+        return fields
+    }
+
+    private func common(_ upload: Upload) -> HTTPFields {
+        var fields: HTTPFields = [.uploadLimit: Self.limit(limits)]
+        dialect.setComplete(upload.state == .complete, in: &fields)
+        if dialect.alwaysStatesOffset { fields[.uploadOffset] = "\(upload.offset)" }
+        return fields
+    }
+
+    func report(_ error: UploadError) -> Problem { problem(error) }
+
+    /// - Parameters:
+    ///   - provided: the offset of the request.
+    ///   - location: the URL of the upload, where the request has created it.
+    func problem(_ error: UploadError, provided: Int64? = nil, location: String? = nil) -> Problem {
+        var problem = UploadProblems.problem(error)
+        switch error.code {
+        case .offsetMismatch(let expected):
+            if let provided { problem.members.append(.init("provided-offset", .integer(provided))) }
+            problem.fields[.uploadOffset] = "\(expected)"
+            dialect.setComplete(false, in: &problem.fields)
+        case .interrupted:
+            // With the offset a client whose request was stopped by a newer one can go on.
+            problem.status = error.offset == nil ? .serviceUnavailable : .conflict
+            problem.fields[.uploadOffset] = error.offset.map { "\($0)" }
+            dialect.setComplete(false, in: &problem.fields)
+        case .complete:
+            problem.status = dialect.version == .draft12 || dialect.version == nil ? .gone : .badRequest
+        case .tooLarge:
+            problem.fields[.uploadLimit] = Self.limit(limits)
+        default: break
+        }
+        problem.fields[.location] = location
+        return problem
+    }
+}

@@ -1,0 +1,86 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    func createResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
+        // URLSession adds the fields to each upload by itself. A form is taken whole: without a 104 its client does not
+        // resume it.
+        let isForm = MediaType.read(request.fields) == MediaType.form
+        guard let creation = try ResumableReader.creation(request.fields, dialect) else {
+            return try await createPlain(request)
+        }
+        if isForm {
+            guard creation.append.completion == .atEnd else {
+                throw Problem(
+                    .badRequest, "invalid-form", "A form is sent in one request; send it whole, or the file alone.")
+            }
+            return try await createPlain(request)
+        }
+        let writer = writer(dialect, request)
+        return try await reporting(writer.report) {
+            var upload = try await service.create(
+                try resumableFacts(creation, request, dialect), length: creation.length, key: try key(request))
+            do {
+                upload = try await receive(creation.append, upload, writer, request)
+            } catch let error as UploadError {
+                throw writer.problem(error, provided: 0, location: location(request)(upload.id))
+            }
+            guard upload.state == .complete else { return writer.created(upload) }
+            return writer.completed(upload, await completed(upload, request))
+        }
+    }
+
+    func appendResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
+        let writer = writer(dialect, request)
+        var provided: Int64?
+        do {
+            let append = try ResumableReader.append(request.fields, dialect)
+            provided = append.offset
+            var upload = try await find(request)
+            if try await !isRepeated(append, upload, request) {
+                upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+            }
+            guard upload.state == .complete else { return writer.appended(upload) }
+            return writer.completed(upload, await completed(upload, request))
+        } catch let error as UploadError {
+            throw writer.problem(error, provided: provided)
+        }
+    }
+
+    func statusOfResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
+        let writer = writer(dialect, request)
+        return try await reporting(writer.report) {
+            try writer.status(try await durable(find(request, or: .read)))
+        }
+    }
+
+    /// Takes the bytes of the request that creates an upload, after the 104 with its URL.
+    private func receive(
+        _ append: UploadAppend, _ upload: Upload, _ writer: ResumableWriter, _ request: DoorRequest
+    ) async throws -> Upload {
+        switch upload.state {
+        case .complete: return upload
+        case .ended: throw UploadError(.gone, upload.reason ?? "The upload has ended.")
+        case .open: break
+        }
+        if append.size == 0, append.completion == .later { return upload }
+        if options.sendsInterimResponses, append.size != 0, let fields = writer.interim(upload) {
+            try await request.sendInterim(.uploadResumptionSupported, fields)
+        }
+        return try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+    }
+
+    private func resumableFacts(
+        _ creation: ResumableCreation, _ request: DoorRequest, _ dialect: ResumableDialect
+    ) throws(Problem) -> UploadFacts {
+        let type = MediaType.read(request.fields) == MediaType.partialUpload ? nil : request.fields[.contentType]
+        var facts = try facts(
+            .resumable, request, fileName: fileName(request.fields), contentType: type,
+            route: try route(request, stated: nil))
+        facts.digest = creation.digest
+        facts.interopVersion = dialect.version?.rawValue
+        return facts
+    }
+}

@@ -1,0 +1,152 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    func createTus(_ request: DoorRequest) async throws -> UploadReply {
+        try await reportingTus {
+            switch try TusReader.creation(request.fields) {
+            case .create(let creation): try await create(creation, request)
+            case .concatenate(let ids, let metadata): try await concatenate(ids, metadata, request)
+            }
+        }
+    }
+
+    func appendTus(_ request: DoorRequest) async throws -> UploadReply {
+        try await reportingTus {
+            let append = try TusReader.append(request.fields)
+            let upload = try await find(request)
+            if case .final = upload.facts.concatenation { throw TusReader.bodyOfFinal }
+            if try await isRepeated(append, upload, request) { return tusWriter(request).appended(upload) }
+            do {
+                return tusWriter(request).appended(try await self.append(append, to: upload.id, body(request)))
+            } catch let error as UploadError where error.code == .complete {
+                return try await answerComplete(append, upload.id, request)
+            }
+        }
+    }
+
+    func statusOfTus(_ request: DoorRequest) async throws -> UploadReply {
+        try await reportingTus(isHead: true) {
+            let upload = try await find(request, or: .read)
+            return try tusWriter(request).status(try await durable(upload))
+        }
+    }
+
+    func terminateTus(_ request: DoorRequest) async throws -> UploadReply {
+        try await reportingTus {
+            try TusReader.checkVersion(request.fields)
+            let upload = try await find(request, or: .control)
+            try await service.terminate(upload.id)
+            return TusWriter.terminated
+        }
+    }
+
+    /// Answers HEAD without a field that names a protocol, with the fields of all.
+    func statusForAll(_ request: DoorRequest) async throws -> UploadReply {
+        try await reportingTus(isHead: true) {
+            let upload = try await durable(find(request, or: .read))
+            let others = writer(ResumableDialect(nil), request)
+            // A client of the draft may have all bytes sent, and still has to complete the upload. It learns so here; a
+            // tus client finds no length, and does not take the offset for success.
+            if upload.facts.origin != .tus, upload.state == .open, upload.offset == upload.length {
+                var reply = try others.status(upload)
+                reply.status = .ok
+                reply.fields[.uploadLength] = nil
+                return reply
+            }
+            var reply = try tusWriter(request).status(upload)
+            for field in others.fields(upload) { reply.fields[field.name] = field.value }
+            return reply
+        }
+    }
+
+    /// An upload whose bytes so far are durable. A look by a token that does not send it stops no request.
+    func durable(_ upload: Upload) async throws -> Upload {
+        upload.state == .open ? try await service.upload(upload.id) : upload
+    }
+
+    private func create(_ creation: TusRequest.Creation, _ request: DoorRequest) async throws -> UploadReply {
+        var facts = try tusFacts(creation.metadata, request, isPartial: creation.isPartial)
+        if creation.isPartial { facts.concatenation = .partial }
+        facts.digest = try DigestFields.read(.reprDigest, request.fields)
+        var upload = try await service.create(facts, length: creation.length, key: try key(request))
+        do {
+            if upload.state == .ended { throw UploadError(.gone, upload.reason ?? "The upload has ended.") }
+            if upload.state == .open, let append = creation.append {
+                upload = try await self.append(append, to: upload.id, body(request))
+            } else if upload.state == .open, creation.length == 0 {
+                // Clients send no PATCH to an upload without bytes.
+                let empty = UploadAppend(offset: 0, size: 0, completion: .atLength)
+                upload = try await append(empty, to: upload.id) { _ in }
+            }
+        } catch let error as UploadError {
+            throw TusWriter.problem(error, location: location(request)(upload.id))
+        } catch var problem as Problem {
+            problem.fields[.location] = location(request)(upload.id)
+            throw problem
+        }
+        return tusWriter(request).created(upload, hasBody: creation.append != nil)
+    }
+
+    private func concatenate(
+        _ ids: [CommandID], _ metadata: TusMetadata?, _ request: DoorRequest
+    ) async throws -> UploadReply {
+        guard try await Self.isEmpty(request, size: try BodySize.read(request.fields)) else {
+            throw TusReader.bodyOfFinal
+        }
+        for id in ids { _ = try await find(id, for: request.principal) }
+        var facts = try tusFacts(metadata, request)
+        facts.concatenation = .final(ids)
+        return tusWriter(request).created(try await service.concatenate(ids, facts), hasBody: false)
+    }
+
+    /// Answers an append that the engine refuses because another request completed the upload meanwhile.
+    private func answerComplete(
+        _ append: UploadAppend, _ id: CommandID, _ request: DoorRequest
+    ) async throws -> UploadReply {
+        let upload = try await find(id, for: request.principal)
+        guard append.offset == upload.offset else {
+            throw UploadError(
+                .offsetMismatch(expected: upload.offset),
+                "The request begins at \(append.offset), and the upload is complete with \(upload.offset) bytes.")
+        }
+        guard append.size == 0 else {
+            throw UploadError(
+                .tooLarge(limit: upload.offset), "The upload is complete with \(upload.offset) bytes; send no more.")
+        }
+        return tusWriter(request).appended(upload)
+    }
+
+    private func tusFacts(
+        _ metadata: TusMetadata?, _ request: DoorRequest, isPartial: Bool = false
+    ) throws(Problem) -> UploadFacts {
+        let route = try route(request, stated: metadata?.route, isRequired: !isPartial)
+        var facts = try facts(
+            .tus, request, fileName: metadata?.fileName, contentType: metadata?.contentType, route: route)
+        facts.metadata = metadata?.text
+        return facts
+    }
+
+    /// Reads the body, and the checksum in its trailers.
+    private func body(_ request: DoorRequest) -> Receive {
+        let trailers = options.trailers
+        return { receiver in
+            try await Self.send(request.body, to: receiver)
+            if let trailers, let checksum = try TusChecksum.read(trailers(request)) { receiver.setChecksum(checksum) }
+        }
+    }
+
+    private func tusWriter(_ request: DoorRequest) -> TusWriter { TusWriter(location: location(request)) }
+
+    private func reportingTus(isHead: Bool = false, _ run: () async throws -> UploadReply) async throws -> UploadReply {
+        do {
+            return try await run()
+        } catch let error as UploadError {
+            throw TusWriter.problem(error, isHead: isHead)
+        } catch let problem as Problem {
+            throw TusWriter.problem(problem)
+        }
+    }
+}

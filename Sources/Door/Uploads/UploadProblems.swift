@@ -1,0 +1,76 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+/// The problem of each error of the upload engine, before a protocol adds its own fields.
+enum UploadProblems {
+    /// Seconds after which a client repeats a request that met a busy store or a door that ends.
+    static let retryAfter = "5"
+
+    static func problem(_ error: UploadError) -> Problem {
+        var problem = Problem(status(error.code), type(error.code), error.message)
+        switch error.code {
+        case .offsetMismatch(let expected): problem.members.append(.init("expected-offset", .integer(expected)))
+        case .tooLarge(let limit): problem.members.append(.init("limit", .integer(limit)))
+        case .unavailable: problem.fields[.retryAfter] = retryAfter
+        default: break
+        }
+        return problem
+    }
+
+    private static func status(_ code: UploadError.Code) -> HTTPResponse.Status {
+        switch code {
+        case .notFound: .notFound
+        case .gone: .gone
+        case .offsetMismatch, .keyInUse, .complete: .conflict
+        case .tooLarge: .contentTooLarge
+        case .inconsistentLength, .unfinishedPart, .invalid, .interrupted: .badRequest
+        case .checksumMismatch, .digestMismatch: .badRequest
+        case .isFinal: .forbidden
+        case .noSpace: .insufficientStorage
+        case .unavailable: .serviceUnavailable
+        case .keyConflict: .unprocessableContent
+        case .failed: .internalServerError
+        }
+    }
+
+    /// The first three are the names of the IETF draft.
+    private static func type(_ code: UploadError.Code) -> String {
+        switch code {
+        case .offsetMismatch: "mismatching-upload-offset"
+        case .inconsistentLength: "inconsistent-upload-length"
+        case .complete: "completed-upload"
+        case .notFound: "upload-not-found"
+        case .gone: "upload-gone"
+        case .tooLarge: "upload-too-large"
+        case .isFinal: "final-upload"
+        case .unfinishedPart: "unfinished-part"
+        case .checksumMismatch: "checksum-mismatch"
+        case .digestMismatch: "digest-mismatch"
+        case .interrupted: "upload-interrupted"
+        case .noSpace: "insufficient-storage"
+        case .unavailable: "unavailable"
+        case .keyInUse: "idempotency-key-in-use"
+        case .keyConflict: "idempotency-key-conflict"
+        case .invalid: "invalid-upload"
+        case .failed: "upload-failed"
+        }
+    }
+
+    /// The same for an upload that is not there, and for one of another token: ids are not told apart by guessing.
+    static func notFound(_ id: String) -> Problem {
+        Problem(
+            .notFound, "upload-not-found",
+            "There is no upload “\(id.excerpt)” for this token; use the URL that its creation answered.")
+    }
+}
+
+extension HTTPResponse.Status {
+    static let locked = HTTPResponse.Status(code: 423, reasonPhrase: "Locked")
+    /// Of tus.
+    static let checksumMismatch = HTTPResponse.Status(code: 460, reasonPhrase: "Checksum Mismatch")
+    static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+    /// Of the IETF draft.
+    static let uploadResumptionSupported = HTTPResponse.Status(code: 104, reasonPhrase: "Upload Resumption Supported")
+}

@@ -1,0 +1,4 @@
+/// The routes of the configuration: each decides what an upload becomes.
+package protocol UploadRoutes: Sendable {
+    var names: Set<String> { get }
+}

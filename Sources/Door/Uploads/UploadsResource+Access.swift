@@ -1,0 +1,106 @@
+internal import Commands
+internal import HTTPTypes
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    /// The upload of the path, which the request may use: its own, or any with a scope.
+    /// - Throws: a problem with 404 for the upload of another token, the same as for one that does not exist.
+    func find(_ request: DoorRequest, or scope: Scope? = nil) async throws -> Upload {
+        let text = request.parameters["id"] ?? ""
+        guard let id = CommandID(text) else { throw UploadProblems.notFound(text) }
+        return try await find(id, for: request.principal, or: scope)
+    }
+
+    func find(_ id: CommandID, for principal: Principal?, or scope: Scope? = nil) async throws -> Upload {
+        let upload: Upload
+        do {
+            upload = if let find = options.find { try await find(id) } else { try await service.upload(id) }
+        } catch let error as UploadError where error.code == .notFound {
+            throw UploadProblems.notFound("\(id)")
+        }
+        let isOwn = upload.facts.token == principal?.token
+        guard isOwn || scope.map({ principal?.scopes.contains($0) == true }) == true else {
+            throw UploadProblems.notFound("\(id)")
+        }
+        return upload
+    }
+
+    /// The route of a new upload: that of the query, else the stated one.
+    /// - Parameter isRequired: false for a part of others, which becomes nothing by itself.
+    /// - Throws: 400 with the names of the routes that the token may use.
+    func route(_ request: DoorRequest, stated: String?, isRequired: Bool = true) throws(Problem) -> String? {
+        let query = request.query["route"]
+        if let query, let stated, query != stated {
+            throw Problem(
+                .badRequest, "invalid-route",
+                "The query names the route “\(query.excerpt)”, and the upload “\(stated.excerpt)”; send one of them.")
+        }
+        let permitted = request.principal?.routes.map { routes.names.intersection($0) } ?? routes.names
+        let problem: String
+        if let name = query ?? stated {
+            guard !permitted.contains(name) else { return name }
+            problem = "This token may not use a route “\(name.excerpt)”"
+        } else {
+            guard isRequired, request.principal?.routes != nil else { return nil }
+            problem = "This token sends uploads to its routes only, and the request names none"
+        }
+        let names = permitted.sorted()
+        let remedy = names.isEmpty ? "it has none" : "use ?route= with one of \(names.joined(separator: ", "))"
+        throw Problem(
+            .badRequest, "invalid-route", "\(problem); \(remedy).",
+            members: [.init("routes", .array(names.map { .string($0) }))])
+    }
+
+    /// The properties that all protocols state in the same way.
+    /// - Parameters:
+    ///   - fileName: the name in the request; nil: that of the query.
+    ///   - route: the checked route.
+    /// - Throws: 400 for text that is too long or has control characters.
+    func facts(
+        _ origin: UploadProtocol, _ request: DoorRequest, fileName: String?, contentType: String?, route: String?
+    ) throws(Problem) -> UploadFacts {
+        var facts = UploadFacts(origin: origin)
+        facts.fileName = fileName ?? request.query["name"]
+        facts.contentType = contentType
+        facts.route = route
+        facts.token = request.principal?.token
+        if let name = facts.fileName { try ClientText.check(name, "The file name") }
+        if let type = contentType { try ClientText.check(type, "The content type") }
+        return facts
+    }
+
+    /// The file name in the fields of a request that has the bytes of one file as its body.
+    func fileName(_ fields: HTTPFields) -> String? {
+        fields[.contentDisposition].flatMap { FieldParameters($0.utf8) }.flatMap(ContentDisposition.fileName)
+    }
+
+    func key(_ request: DoorRequest) throws(Problem) -> IdempotencyKey? {
+        try IdempotencyKeyField.read(request.fields, token: request.principal?.token)
+    }
+
+    func location(_ request: DoorRequest) -> @Sendable (CommandID) -> String {
+        { [base = request.baseURL] in "\(base)/uploads/\($0)" }
+    }
+
+    func writer(_ dialect: ResumableDialect, _ request: DoorRequest) -> ResumableWriter {
+        ResumableWriter(dialect: dialect, limits: service.limits, location: location(request))
+    }
+
+    /// Answers the request that completes an upload, with the digest that the client wants.
+    func completed(_ upload: Upload, _ request: DoorRequest) async -> UploadReply {
+        var reply = PlainWriter.completed(upload, location: location(request)(upload.id))
+        guard let algorithm = DigestFields.wanted(request.fields) else { return reply }
+        var digest = upload.facts.digest
+        if digest?.algorithm != algorithm { digest = await options.digest?(upload, algorithm) }
+        reply.fields[.reprDigest] = digest.flatMap(DigestFields.text)
+        return reply
+    }
+
+    /// Runs a request of a protocol, and turns the errors of the engine into its problems.
+    func reporting(
+        _ problem: (UploadError) -> Problem, _ run: () async throws -> UploadReply
+    ) async throws -> UploadReply {
+        do { return try await run() } catch let error as UploadError { throw problem(error) }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Commands
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import Store
+internal import Uploads
+
+extension UploadsResource {
+    typealias Receive = @Sendable (any UploadReceiver) async throws -> Void
+
+    /// Lets the engine take the bytes of a request.
+    /// - Throws: ``UploadError``, or the problem that `receive` threw.
+    func append(
+        _ append: UploadAppend, to id: CommandID, _ receive: @escaping Receive
+    ) async throws -> Upload {
+        let failure = ReceiveFailure()
+        do {
+            return try await service.append(append, to: id) { receiver in
+                do { try await receive(receiver) } catch {
+                    failure.record(error)
+                    throw error
+                }
+            }
+        } catch {
+            // The engine knows only that the body was cut.
+            if error.code == .interrupted, let problem = failure.problem { throw problem }
+            throw error
+        }
+    }
+
+    /// Takes an upload in one request, which its client cannot resume. With an idempotency key the same request again
+    /// goes on where the first one was cut; without one its bytes are deleted.
+    /// - Parameters:
+    ///   - size: bytes of the request; nil while they are not known.
+    ///   - receive: sends the bytes of the request, except for those at the start that are durable.
+    func takeWhole(
+        _ facts: UploadFacts, size: Int64?, key: IdempotencyKey?,
+        _ receive: @escaping @Sendable (_ durable: Int64, any UploadReceiver) async throws -> Void
+    ) async throws -> Upload {
+        let upload = try await service.create(facts, length: size, key: key)
+        switch upload.state {
+        case .complete: return upload
+        case .ended: throw UploadError(.gone, upload.reason ?? "The upload with this idempotency key has ended.")
+        case .open: break
+        }
+        let durable = upload.offset
+        let rest = size.map { max(0, $0 - durable) }
+        do {
+            return try await append(UploadAppend(offset: durable, size: rest, completion: .atEnd), to: upload.id) {
+                try await receive(durable, $0)
+            }
+        } catch {
+            // The upload expires where it cannot be terminated now.
+            if key == nil { try? await service.terminate(upload.id) }
+            throw error
+        }
+    }
+
+    /// Sends the body of a request to the engine, except for some bytes at its start.
+    static func send(_ body: RequestBody, skipping count: Int64 = 0, to receiver: any UploadReceiver) async throws {
+        var skipped = count
+        for try await var buffer in body {
+            let step = Int(min(skipped, Int64(buffer.readableBytes)))
+            buffer.moveReaderIndex(forwardBy: step)
+            skipped -= Int64(step)
+            guard buffer.readableBytes > 0 else { continue }
+            buffer.withUnsafeReadableBytes { receiver.add($0) }
+            try await receiver.flush()
+        }
+    }
+
+    /// Whether a request has no bytes. Reads the body of one that does not announce them.
+    static func isEmpty(_ request: DoorRequest, size: Int64?) async throws -> Bool {
+        if let size { return size == 0 }
+        for try await buffer in request.body where buffer.readableBytes > 0 { return false }
+        return true
+    }
+
+    /// Whether an append repeats the last one of a complete upload: its response was lost.
+    func isRepeated(_ append: UploadAppend, _ upload: Upload, _ request: DoorRequest) async throws -> Bool {
+        guard upload.state == .complete, append.offset == upload.offset else { return false }
+        return try await Self.isEmpty(request, size: append.size)
+    }
+}

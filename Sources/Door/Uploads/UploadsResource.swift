@@ -1,0 +1,122 @@
+internal import Commands
+internal import HTTPTypes
+internal import Hummingbird
+internal import Store
+package import Uploads
+
+/// The paths `/uploads` and `/uploads/{id}` for all upload protocols.
+package struct UploadsResource: Sendable {
+    let service: any UploadService
+    let routes: any UploadRoutes
+    let options: UploadsOptions
+
+    package init(_ service: any UploadService, routes: any UploadRoutes, options: UploadsOptions = UploadsOptions()) {
+        self.service = service
+        self.routes = routes
+        self.options = options
+    }
+
+    package var endpoints: [Endpoint] {
+        [
+            Endpoint(
+                "/uploads",
+                methods: [.post: method([.upload], create), .put: method([.upload], create)],
+                options: describe, allowsOtherOrigins: true),
+            Endpoint(
+                "/uploads/{id}",
+                methods: [
+                    .head: method([.upload, .read], status), .get: method([.upload, .read], show),
+                    .patch: method([.upload], append), .delete: method([.upload, .control], terminate),
+                ],
+                options: describe, allowsOtherOrigins: true),
+        ]
+    }
+
+    private func method(
+        _ scopes: Set<Scope>, _ reply: @escaping @Sendable (DoorRequest) async throws -> UploadReply
+    ) -> Endpoint.Method {
+        Endpoint.Method(scopes: scopes) { try await reply($0).response }
+    }
+
+    /// OPTIONS answers for all protocols at once: some browsers take only 200 as the answer to a preflight.
+    @Sendable private func describe(_ request: DoorRequest) -> Response {
+        var fields = TusWriter.options(service.limits, hasTrailers: options.trailers != nil)
+        fields.append(contentsOf: ResumableWriter.options(service.limits))
+        fields[.acceptPatch] = "\(MediaType.tus), \(MediaType.partialUpload)"
+        fields[.allow] = request.parameters["id"] == nil ? "OPTIONS, POST, PUT" : "DELETE, GET, HEAD, OPTIONS, PATCH"
+        return UploadReply(status: .ok, fields: fields).response
+    }
+
+    @Sendable private func create(_ request: DoorRequest) async throws -> UploadReply {
+        switch UploadDialect.of(request.fields) {
+        case .tus:
+            guard request.method == .post else { throw TusWriter.problem(methodOfTus) }
+            return try await createTus(request)
+        case .resumable(let dialect): return try await createResumable(request, dialect)
+        case .unknownVersion(let version):
+            try refusePart(request.fields, version)
+            return try await createPlain(request)
+        case .plain, .form: return try await createPlain(request)
+        }
+    }
+
+    @Sendable private func append(_ request: DoorRequest) async throws -> UploadReply {
+        switch UploadDialect.of(request.fields) {
+        case .tus: return try await appendTus(request)
+        case .resumable(let dialect): return try await appendResumable(request, dialect)
+        case .unknownVersion(let version): throw Self.unknownVersion(version)
+        case .plain, .form:
+            throw Problem(
+                .unsupportedMediaType, "unsupported-media-type",
+                "A PATCH sends bytes of tus (\(MediaType.tus)) or of a resumable upload (\(MediaType.partialUpload)).",
+                fields: [.acceptPatch: "\(MediaType.tus), \(MediaType.partialUpload)"])
+        }
+    }
+
+    @Sendable private func status(_ request: DoorRequest) async throws -> UploadReply {
+        switch UploadDialect.of(request.fields) {
+        case .tus: return try await statusOfTus(request)
+        case .resumable(let dialect): return try await statusOfResumable(request, dialect)
+        case .unknownVersion, .plain, .form: return try await statusForAll(request)
+        }
+    }
+
+    /// The draft of the IETF wants the fields of HEAD here, and leaves the body open.
+    @Sendable private func show(_ request: DoorRequest) async throws -> UploadReply {
+        try await reporting(UploadProblems.problem) {
+            let upload = try await find(request, or: .read)
+            let fields = writer(ResumableDialect(nil), request).fields(upload)
+            return UploadReply(status: .ok, fields: fields, body: PlainWriter.description(upload))
+        }
+    }
+
+    @Sendable private func terminate(_ request: DoorRequest) async throws -> UploadReply {
+        if UploadDialect.of(request.fields) == .tus { return try await terminateTus(request) }
+        return try await reporting(UploadProblems.problem) {
+            let upload = try await find(request, or: .control)
+            try await service.terminate(upload.id)
+            return UploadReply(status: .noContent)
+        }
+    }
+
+    /// Whole uploads of a version that the door does not speak are plain ones. A part would become a whole file.
+    private func refusePart(_ fields: HTTPFields, _ version: Int64) throws(Problem) {
+        let isPart =
+            StructuredFields.boolean(.uploadComplete, fields) == false
+            || StructuredFields.boolean(.uploadIncomplete, fields) == true
+            || MediaType.read(fields) == MediaType.partialUpload
+        if isPart { throw Self.unknownVersion(version) }
+    }
+
+    private static func unknownVersion(_ version: Int64) -> Problem {
+        Problem(
+            .badRequest, "unsupported-interop-version",
+            "Upload-Draft-Interop-Version is \(version); send a part of an upload with one of \(InteropVersion.list).")
+    }
+
+    private var methodOfTus: Problem {
+        Problem(
+            .methodNotAllowed, "method-not-allowed", "tus creates an upload by POST, not by PUT.",
+            fields: [.allow: "OPTIONS, POST"])
+    }
+}
