@@ -13,6 +13,7 @@ package import Commands
 /// | `type.<name>` | how producers read the payloads of a type, JSON: `PayloadRule` | workers of one's own |
 /// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
 /// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
+/// | `token.<id>` | an access token of the door, JSON: `TokenRecord` | `sluice token`, door |
 /// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
 package enum SettingKey {
     package static let pausePrefix = "pause."
@@ -20,6 +21,7 @@ package enum SettingKey {
     package static let limitPrefix = "limit."
     package static let tokensPrefix = "tokens."
     package static let webhookPrefix = "webhook."
+    package static let accessTokenPrefix = "token."
     package static let workerPrefix = "worker."
     package static let linkPrefix = "link."
     package static let linkWatched = "link.watched"
@@ -37,6 +39,9 @@ package enum SettingKey {
     package static func tokens(of destination: Destination) -> String {
         "\(tokensPrefix)destination.\(destination.text)"
     }
+
+    /// - Parameter id: the public id of the token.
+    package static func accessToken(_ id: String) -> String { "\(accessTokenPrefix)\(id)" }
 
     package static func type(_ name: String) -> String { "type.\(name)" }
 

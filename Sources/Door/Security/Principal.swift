@@ -1,3 +1,5 @@
+package import Commands
+
 /// The token, or the session of a browser, that a request acts for.
 package struct Principal: Sendable, Equatable {
     /// The public id of its token, which logs and reasons may show.
@@ -7,6 +9,12 @@ package struct Principal: Sendable, Equatable {
     package var scopes: Set<Scope>
     /// The names of the routes that its uploads may take; nil: all.
     package var routes: Set<String>?
+    /// The types of commands that it may submit; nil: all that the API takes.
+    package var types: Set<String>?
+    /// The destinations of commands that it may submit; nil: all.
+    package var destinations: Set<Destination>?
+    /// It came with the cookie of a session, which a browser also sends with the requests of other pages (CSRF).
+    package var isSession = false
 
     package init(token: String, name: String, scopes: Set<Scope>, routes: Set<String>? = nil) {
         self.token = token

@@ -14,7 +14,7 @@ internal import Host
 /// * `spool/`: copies of sources that `put --spool` makes
 /// * `exec/`: temporary files of programs that run
 /// * `collections/`: the collections of `sync`, one SQLite file each
-/// * `keys/`: for CURVE keys; empty so far
+/// * `keys/`: secrets; `door.token` is the access token of this machine
 /// * `presence`: an empty file; locks on its bytes say which coordinator, workers and users of the store live
 /// * `restoring`: mark: `sluice restore` replaces shards, or was interrupted in it; see ``RestoreMark``
 /// * `run/`: locks, notes and sockets of the processes; see ``RunDirectory``
@@ -32,6 +32,8 @@ package struct DataDirectory: Sendable, Hashable {
     /// The collections of `sync`; made with its first use.
     package var collections: String { "\(path)/collections" }
     package var keys: String { "\(path)/keys" }
+    /// The access token of this machine; the door makes it.
+    package var doorToken: String { "\(keys)/door.token" }
     var restoring: String { "\(path)/restoring" }
     package var configuration: String { "\(path)/sluice.yaml" }
     /// The data directory and the directories in it, in the order in which they are made.
@@ -88,7 +90,7 @@ package struct DataDirectory: Sendable, Hashable {
     }
 
     /// - Throws: where the file belongs to another user, is open to others, or is of another kind.
-    static func check(_ path: String, isDirectory: Bool) throws(StoreError) {
+    package static func check(_ path: String, isDirectory: Bool) throws(StoreError) {
         var facts = stat()
         guard stat(path, &facts) == 0 else { throw StoreError(SystemError("stat", path)) }
         guard (facts.st_mode & S_IFMT == S_IFDIR) == isDirectory else {

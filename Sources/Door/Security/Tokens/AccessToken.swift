@@ -1,0 +1,64 @@
+internal import Crypto
+
+/// A secret that gives a client of the door its rights: `slu_<id>_<secret><checksum>`, 64 characters.
+///
+/// The prefix and the checksum let scanners find tokens in public files without false alarms, as those of GitHub do. The
+/// store has only ``digest``: SHA-256 is enough for 256 random bits.
+package struct AccessToken: Sendable, Equatable {
+    /// Public: logs, lists and reasons may show it. 10 of a-z and 0-9.
+    package let id: String
+    /// The whole token. Never logged, and printed once.
+    package let text: String
+
+    static let prefix = "slu_"
+    private static let idLength = 10
+    /// Base62 digits of 32 bytes.
+    private static let secretLength = 43
+    /// Base62 digits of a CRC-32.
+    private static let checksumLength = 6
+    private static let length = prefix.utf8.count + idLength + 1 + secretLength + checksumLength
+
+    /// Makes a random token.
+    package init() {
+        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz".utf8)
+        id = String(decoding: (0..<Self.idLength).map { _ in letters.randomElement() ?? letters[0] }, as: UTF8.self)
+        let start = "\(Self.prefix)\(id)_\(Base62.random(bytes: 32))"
+        text = start + Self.checksum(of: start)
+    }
+
+    /// Reads a token that a client sent.
+    /// - Throws: ``AccessTokenError`` for any other form, and where the checksum differs.
+    package init(parsing text: some StringProtocol) throws(AccessTokenError) {
+        let bytes = Array(text.utf8)
+        guard bytes.starts(with: Self.prefix.utf8) else { throw .otherForm }
+        guard bytes.count == Self.length else { throw .incomplete }
+        let idStart = Self.prefix.utf8.count
+        let idEnd = idStart + Self.idLength
+        let id = bytes[idStart..<idEnd]
+        guard
+            id.allSatisfy({
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+            }), bytes[idEnd] == UInt8(ascii: "_"), bytes[(idEnd + 1)...].allSatisfy(Base62.isDigit)
+        else { throw .incomplete }
+        let start = String(decoding: bytes.dropLast(Self.checksumLength), as: UTF8.self)
+        guard bytes.suffix(Self.checksumLength).elementsEqual(Self.checksum(of: start).utf8) else { throw .incomplete }
+        self.id = String(decoding: id, as: UTF8.self)
+        self.text = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// SHA-256 of the whole text, 32 bytes.
+    package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+
+    private static func checksum(of text: String) -> String {
+        let value = CRC32.value(text.utf8)
+        return Base62.text([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }, count: checksumLength)
+    }
+}
+
+extension AccessToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Without the secret.
+    package var description: String { "\(Self.prefix)\(id)_…" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+}

@@ -1,0 +1,94 @@
+package import Commands
+
+extension TokenRecord {
+    private static let keys: Set<String> = [
+        "name", "digest", "scopes", "routes", "types", "destinations", "created", "expires", "lastUsed", "revoked",
+    ]
+
+    /// The value of its setting.
+    package var setting: String {
+        JSONValue.object(
+            [.init("name", .string(name)), .init("digest", .string(Self.hexadecimal(digest)))] + rights + times
+        ).text
+    }
+
+    /// Scopes, routes, types and destinations, for output.
+    package var rights: [JSONValue.Member] {
+        func list(_ values: Set<String>?) -> JSONValue {
+            values.map { .array($0.sorted().map { .string($0) }) } ?? .null
+        }
+        return [
+            .init("scopes", .array(Scope.allCases.filter(scopes.contains).map { .string($0.rawValue) })),
+            .init("routes", list(routes)), .init("types", list(types)),
+            .init("destinations", list(destinations.map { Set($0.map(\.text)) })),
+        ]
+    }
+
+    /// When it was made, expires, was used last, and was revoked.
+    package var times: [JSONValue.Member] {
+        func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
+        return [
+            .init("created", time(created)), .init("expires", time(expires)), .init("lastUsed", time(lastUsed)),
+            .init("revoked", time(revoked)),
+        ]
+    }
+
+    /// Reads ``setting`` back; nil for a value of another form.
+    ///
+    /// A key or a scope that this release does not know may be a limit of the rights, so such a token is not usable.
+    package init?(id: String, setting: String) {
+        guard let value = try? JSONValue(parsing: setting.utf8), let members = value.members,
+            members.allSatisfy({ Self.keys.contains($0.name) }), let name = value["name"]?.string,
+            let digest = value["digest"]?.string.flatMap(Self.bytes), digest.count == 32,
+            let scopes = Self.strings(value["scopes"]), let created = value["created"]?.timestamp
+        else { return nil }
+        self.init(id: id, name: name, digest: digest, scopes: [], created: created)
+        for text in scopes {
+            guard let scope = Scope(rawValue: text) else { return nil }
+            self.scopes.insert(scope)
+        }
+        for key in ["routes", "types", "destinations"] where !Self.isAbsent(value[key]) {
+            guard let list = Self.strings(value[key]) else { return nil }
+            switch key {
+            case "routes": routes = Set(list)
+            case "types": types = Set(list)
+            default: destinations = Set(list.map { Destination(unchecked: $0) })
+            }
+        }
+        for key in ["expires", "lastUsed", "revoked"] where !Self.isAbsent(value[key]) {
+            guard let time = value[key]?.timestamp else { return nil }
+            switch key {
+            case "expires": expires = time
+            case "lastUsed": lastUsed = time
+            default: revoked = time
+            }
+        }
+    }
+
+    private static func isAbsent(_ value: JSONValue?) -> Bool { value == nil || value == .null }
+
+    /// Nil for anything but a list of strings.
+    private static func strings(_ value: JSONValue?) -> [String]? {
+        guard let elements = value?.elements else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.utf8.map { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+            default: nil
+            }
+        }
+        let known = digits.compactMap(\.self)
+        guard known.count == digits.count, known.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: known.count, by: 2).map { known[$0] << 4 | known[$0 + 1] }
+    }
+}

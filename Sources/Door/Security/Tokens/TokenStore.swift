@@ -1,0 +1,78 @@
+package import Commands
+package import Store
+
+/// The access tokens of a store: one setting each. All calls block.
+package struct TokenStore: Sendable {
+    private let settings: any SettingStore
+
+    package init(_ settings: any SettingStore) { self.settings = settings }
+
+    /// How long the record of a token that can be used no more is kept.
+    private static let retention: Duration = .seconds(30 * 86_400)
+    /// The maximum number of tokens: each read of the door takes all of them.
+    private static let maxCount = 10_000
+
+    /// All tokens, the oldest first, and the ids of records that this release cannot read.
+    package func tokens() throws(StoreError) -> (records: [TokenRecord], unreadable: [String]) {
+        var records: [TokenRecord] = []
+        var unreadable: [String] = []
+        for (key, value) in try settings.settings(prefix: SettingKey.accessTokenPrefix) {
+            let id = String(key.dropFirst(SettingKey.accessTokenPrefix.count))
+            if let record = TokenRecord(id: id, setting: value) {
+                records.append(record)
+            } else {
+                unreadable.append(id)
+            }
+        }
+        records.sort { ($0.created, $0.id) < ($1.created, $1.id) }
+        return (records, unreadable.sorted())
+    }
+
+    /// Adds a token, and removes those that could not be used for a month.
+    /// - Throws: `conflict` where a usable token has the name, `invalid` where there are 10,000.
+    package func add(_ record: TokenRecord, now: Timestamp) throws(StoreError) {
+        let known = try tokens().records
+        if let other = known.first(where: { $0.name == record.name && $0.state(at: now) == .usable }) {
+            throw StoreError(
+                .conflict,
+                "There is a token “\(record.name)” already (\(other.id)); revoke it, or choose another name.")
+        }
+        let old = known.filter { other in
+            guard let end = [other.revoked, other.expires].compactMap(\.self).min() else { return false }
+            return end + Self.retention < now
+        }
+        guard known.count - old.count < Self.maxCount else {
+            throw StoreError(
+                .invalid, "The store has \(Self.maxCount) access tokens, the maximum; revoke tokens that are not used.")
+        }
+        try settings.set(
+            [(SettingKey.accessToken(record.id), record.setting)] + old.map { (SettingKey.accessToken($0.id), nil) },
+            timeout: WriteTimeout.foreground)
+    }
+
+    /// Revokes a token. One that is revoked already stays as it is.
+    /// - Returns: the token; nil where there is none with that id.
+    package func revoke(_ id: String, now: Timestamp) throws(StoreError) -> TokenRecord? {
+        try change(id, timeout: WriteTimeout.foreground) { record in
+            if record.revoked == nil { record.revoked = now }
+        }
+    }
+
+    /// Records the use of a token.
+    package func markUsed(_ id: String, at now: Timestamp) throws(StoreError) {
+        _ = try change(id, timeout: .seconds(1)) { record in record.lastUsed = max(now, record.lastUsed ?? now) }
+    }
+
+    private func change(
+        _ id: String, timeout: Duration, _ body: (inout TokenRecord) -> Void
+    ) throws(StoreError) -> TokenRecord? {
+        var changed: TokenRecord?
+        try settings.update(SettingKey.accessToken(id), timeout: timeout) { value in
+            guard let value, var record = TokenRecord(id: id, setting: value) else { return value }
+            body(&record)
+            changed = record
+            return record.setting
+        }
+        return changed
+    }
+}
