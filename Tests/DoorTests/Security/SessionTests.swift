@@ -1,0 +1,74 @@
+import Commands
+import HTTPTypes
+import Testing
+
+@testable import Door
+
+struct SessionTests {
+    private let now = Timestamp(milliseconds: 1_000_000)
+
+    @Test func `a login code is valid once, for ten minutes`() {
+        var codes = LoginCodes()
+        let (first, second) = (codes.make(for: "t", now: now), codes.make(for: "t", now: now))
+        #expect(first != second && first.utf8.count >= 22)
+        #expect(codes.redeem(first, now: now + .milliseconds(599_999)) == "t")
+        #expect(codes.redeem(first, now: now) == nil)
+        #expect(codes.redeem(second, now: now + .seconds(600)) == nil)
+        #expect(codes.redeem("", now: now) == nil)
+    }
+
+    @Test func `the oldest of many unused codes is dropped`() {
+        var codes = LoginCodes()
+        let all = (0..<70).map { codes.make(for: "t", now: now + .milliseconds(Int64($0))) }
+        #expect(all.prefix(6).allSatisfy { codes.redeem($0, now: now) == nil })
+        #expect(all.dropFirst(6).allSatisfy { codes.redeem($0, now: now) == "t" })
+    }
+
+    @Test func `a session ends after twelve idle hours, and each use begins them anew`() {
+        var sessions = SessionTable()
+        let id = sessions.begin(token: "t", now: now)
+        #expect(sessions.use(id, now: now + .seconds(12 * 3600 - 1)) == "t")
+        #expect(sessions.use(id, now: now + .seconds(24 * 3600 - 2)) == "t")
+        #expect(sessions.use(id, now: now + .seconds(36 * 3600)) == nil)
+        #expect(sessions.count == 0)
+    }
+
+    @Test func `log-out ends one session, and the end of a token all of its sessions`() {
+        var sessions = SessionTable()
+        let ids = ["t", "t", "u"].map { sessions.begin(token: $0, now: now) }
+        sessions.end(ids[0])
+        #expect(ids.map { sessions.use($0, now: now) } == [nil, "t", "u"])
+        sessions.end(token: "t")
+        #expect(ids.map { sessions.use($0, now: now) } == [nil, nil, "u"])
+    }
+
+    @Test func `the session that was idle longest makes room for a new one`() {
+        var sessions = SessionTable()
+        let ids = (0..<4096).map { sessions.begin(token: "t", now: now + .milliseconds(Int64($0))) }
+        #expect(sessions.use(ids[0], now: now + .seconds(10)) == "t")
+        _ = sessions.begin(token: "t", now: now + .seconds(11))
+        #expect(sessions.count == 4096)
+        #expect(sessions.use(ids[1], now: now + .seconds(11)) == nil)
+        #expect(sessions.use(ids[0], now: now + .seconds(11)) == "t")
+    }
+
+    @Test func `the cookie is bound to its path, and with TLS to the host`() {
+        let plain = SessionCookie(basePath: "", isSecure: false, suffix: "8080")
+        #expect(plain.setting("x1") == "sluice-8080=x1; Path=/; HttpOnly; SameSite=Strict")
+        #expect(plain.removal == "sluice-8080=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+        let secure = SessionCookie(basePath: "", isSecure: true)
+        #expect(secure.setting("x1") == "__Host-sluice=x1; Path=/; HttpOnly; SameSite=Strict; Secure")
+        // Browsers refuse __Host- with another path.
+        let below = SessionCookie(basePath: "/door", isSecure: true)
+        #expect(below.setting("x1") == "__Secure-sluice=x1; Path=/door; HttpOnly; SameSite=Strict; Secure")
+    }
+
+    @Test func `the ids are found among other cookies, and nothing else is taken for one`() {
+        let cookie = SessionCookie(basePath: "", isSecure: false)
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: .cookie, value: "a=b; sluice=x1;sluice=y2; sluice-2=z3; xsluice=w; sluice"))
+        fields.append(HTTPField(name: .cookie, value: "sluice=; sluice=a b; sluice=\u{e4}; =sluice; sluice=v3"))
+        #expect(cookie.ids(in: fields) == ["x1", "y2", "v3"])
+        #expect(cookie.ids(in: [:]).isEmpty)
+    }
+}
