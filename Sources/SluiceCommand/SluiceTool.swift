@@ -49,6 +49,7 @@ struct SluiceTool: AsyncParsableCommand {
                     CancelCommand.self, RetryCommand.self, ResolveCommand.self, RequalifyCommand.self,
                     PauseCommand.self, ResumeCommand.self, NetworkCommand.self, LimitCommand.self,
                 ]),
+            CommandGroup(name: "Door", subcommands: [TokenCommand.self]),
             CommandGroup(
                 name: "Upkeep",
                 subcommands: [
@@ -97,7 +98,7 @@ struct SluiceTool: AsyncParsableCommand {
             is LimitRemoveCommand, is PruneCommand,
             is BackupCommand, is RestoreCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand,
             is WebhookResumeCommand,
-            is CollectionPutCommand, is CollectionRemoveCommand:
+            is CollectionPutCommand, is CollectionRemoveCommand, is TokenCreateCommand, is TokenRevokeCommand:
             true
         default: false
         }
