@@ -143,7 +143,8 @@ let package = Package(
         module(
             "Door",
             [
-                "Commands", "CLinux", "HTTPClient", "Host", "Settings", "Store", "Uploads", log, lifecycle,
+                "Commands", "CLinux", "HTTPClient", "Host", "Operations", "Settings", "Sluice", "Store", "Uploads", log,
+                lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

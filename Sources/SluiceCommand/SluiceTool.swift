@@ -29,7 +29,8 @@ struct SluiceTool: AsyncParsableCommand {
         version: SluiceVersion.current,
         groupedSubcommands: [
             CommandGroup(
-                name: "Running", subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self]),
+                name: "Running",
+                subcommands: [UpCommand.self, CoordinatorCommand.self, WorkerCommand.self, DoorCommand.self]),
             CommandGroup(
                 name: "Submitting",
                 subcommands: [

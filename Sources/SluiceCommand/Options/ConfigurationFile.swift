@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Coordination
+internal import Door
 internal import Glibc
 internal import HTTPClient
 internal import Host
@@ -16,6 +17,7 @@ internal import Yams
 struct ConfigurationFile {
     private let operations: OperationsConfiguration
     let network: NetworkPolicy
+    let door: DoorConfiguration
 
     /// Reads every key in every process, so that none starts with a configuration that another refuses.
     ///
@@ -26,12 +28,13 @@ struct ConfigurationFile {
         do throws(SettingsError) {
             operations = try OperationsConfiguration(reading: &reader)
             network = try NetworkPolicy(reading: &reader)
+            door = try DoorConfiguration(reading: &reader)
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.secretVariables.contains($0) },
                 of: [
                     "network", "destination", "upload", "credential", "cache", "collections", "webhook", "exec",
-                    "program",
+                    "program", "door",
                 ])
         } catch {
             throw ExitError(.configuration, "\(error)")

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Door
 internal import Glibc
 internal import Host
 internal import Logging
@@ -12,7 +13,7 @@ internal import Work
 struct UpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
-        abstract: "Run and supervise a coordinator and workers on this machine.",
+        abstract: "Run and supervise a coordinator, workers and a door on this machine.",
         discussion: """
             Ctrl-C or SIGTERM drains: commands of low quality of service are released at once, the others may run on for \
             --grace, then everything ends; a second one stops at once. A child that dies is started again, after 0.1 s at \
@@ -26,6 +27,7 @@ struct UpCommand: AsyncParsableCommand {
             EXAMPLES
               sluice up
               sluice up --workers 4 --concurrency 32
+              sluice up --listen 127.0.0.1:7411
               sluice up --data /var/lib/sluice --log-format json
             """)
 
@@ -45,6 +47,13 @@ struct UpCommand: AsyncParsableCommand {
             valueName: "duration"))
     var grace = DurationArgument(WorkerConfiguration().grace)
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Take uploads over HTTP there, see “sluice door --help” (default: door.listen of sluice.yaml, else no door).",
+            valueName: "host:port"))
+    var listen: ListenAddress?
+
     func validate() throws {
         guard (0...Seat.maxCount).contains(workers) else {
             throw ValidationError("--workers must be from 0 to \(Seat.maxCount).")
@@ -57,7 +66,9 @@ struct UpCommand: AsyncParsableCommand {
         let logger = log.logger("up")
         let directory = data.directory()
         // Checked before the children start, so that one process reports a fault, not every child.
-        _ = try await ConfigurationFile(data, directory).uploads()
+        let file = try await ConfigurationFile(data, directory)
+        _ = try file.uploads()
+        let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
         let (_, store) = try data.store(create: true)
         let lock = directory.run.probe(.coordinator)
@@ -72,12 +83,17 @@ struct UpCommand: AsyncParsableCommand {
         options.gracePeriod = grace.duration + WorkerConfiguration.abandonTimeout + .seconds(5)
         var callbacks = Supervisor.Callbacks()
         callbacks.wasReady = { name, pid in
-            name == Self.coordinator ? watchdog.hasHeardCoordinator : WorkerInfo.isReady(pid, in: store)
+            switch name {
+            case Self.coordinator: watchdog.hasHeardCoordinator
+            case Self.door: directory.run.probe(.door).pid == pid
+            default: WorkerInfo.isReady(pid, in: store)
+            }
         }
         callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
         callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }
         let supervisor = Supervisor(
-            executable: Executable.path, children: children, options: options, callbacks: callbacks, logger: logger)
+            executable: Executable.path, children: children(address), options: options, callbacks: callbacks,
+            logger: logger)
         let reload = Reload(logger: logger) {
             watchdog.stop()
             supervisor.stopInTurn()
@@ -93,7 +109,7 @@ struct UpCommand: AsyncParsableCommand {
             }
         }
         watchdog.start(logger: logger) {
-            welcome(directory)
+            welcome(directory, address, file.door)
             Notify.ready()
         } onSilence: {
             supervisor.kill(Self.coordinator)
@@ -118,8 +134,10 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     private static let coordinator = "coordinator"
+    private static let door = "door"
 
-    private var children: [ChildSpecification] {
+    /// - Parameter address: of the door; nil for none.
+    private func children(_ address: ListenAddress?) -> [ChildSpecification] {
         // The standard input of a child is a pipe that closes with this process.
         let common =
             ["--data", data.path, "--parent-descriptor", "0"] + logArguments
@@ -128,6 +146,10 @@ struct UpCommand: AsyncParsableCommand {
         let worker = ["worker", "--concurrency", "\(concurrency)", "--grace", grace] + common
         return [ChildSpecification(name: Self.coordinator, arguments: ["coordinator"] + common, stage: .last)]
             + (0..<workers).map { ChildSpecification(name: "worker-\($0 + 1)", arguments: worker, stage: .first) }
+            + (address.map { address in
+                let arguments = ["door", "--listen", address.description] + common
+                return [ChildSpecification(name: Self.door, arguments: arguments, stage: .first)]
+            } ?? [])
     }
 
     /// The children write to a pipe, so that they cannot see the terminal themselves.
@@ -137,7 +159,8 @@ struct UpCommand: AsyncParsableCommand {
         return log.arguments
     }
 
-    private func welcome(_ directory: DataDirectory) {
+    private func welcome(_ directory: DataDirectory, _ address: ListenAddress?, _ door: DoorConfiguration) {
+        let url = address.map { "\n  door     \(door.url(at: $0)), token in \(directory.doorToken)" } ?? ""
         let option = data.data.map { " --data \($0)" } ?? ""
         let events = directory.run.socket(.events)
         Diagnostics.write(
@@ -146,7 +169,7 @@ struct UpCommand: AsyncParsableCommand {
               upload   sluice put FILE --to URL\(option)
               watch    sluice watch\(option)
               status   sluice status\(option)
-              events   \(events.utf8.count <= 107 ? "ipc://\(events)" : "see “sluice status\(option)”")
+              events   \(events.utf8.count <= 107 ? "ipc://\(events)" : "see “sluice status\(option)”")\(url)
             Ctrl-C drains and stops; a second one stops at once.
 
             """)

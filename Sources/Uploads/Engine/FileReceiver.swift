@@ -13,6 +13,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private let written: @Sendable (_ end: Int64) -> Void
     private let partSize: @Sendable () -> Int
     private var part: [UInt8] = []
+    private var partBegan: MonotonicTime?
     private var writing: Task<Void, any Error>?
     private var digest: IncrementalDigest?
     private(set) var checksum: UploadDigest?
@@ -20,6 +21,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private let start: Int64
     /// The offset of the next byte.
     private(set) var end: Int64
+    private static let maxAge: Duration = .milliseconds(500)
     /// Bytes that the request may still bring.
     private var allowance: Int64
 
@@ -55,12 +57,14 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         allowance -= Int64(bytes.count)
         end += Int64(bytes.count)
         digest?.update(bytes)
+        if part.isEmpty { partBegan = .now }
         part.append(contentsOf: bytes)
     }
 
     func flush() async throws(UploadError) {
         if isTooLong { throw UploadError(.tooLarge(limit: end), "The request has more bytes than the upload.") }
-        guard part.count >= partSize() else { return }
+        // The bytes of a slow client do not wait in memory for others.
+        guard part.count >= partSize() || partBegan.map({ .now - $0 >= Self.maxAge }) ?? false else { return }
         try await writePart()
     }
 

@@ -20,7 +20,7 @@ final class UploadCheckpoints: Sendable {
 
     /// A checkpoint begins after this many bytes, or this time.
     private static let bytes: Int64 = 16 << 20
-    private static let interval: Duration = .seconds(2)
+    private static let interval: Duration = .seconds(1)
 
     /// - Parameter length: of the upload, where the request states it.
     init(_ engine: UploadEngine, _ file: SpoolFile, upload: Upload, length: Int64?) {

@@ -174,6 +174,24 @@ package final class UploadEngine: UploadService {
         return upload
     }
 
+    /// An upload with the offset that is durable now. A request that sends bytes to it goes on.
+    package func peek(_ id: CommandID) async throws(UploadError) -> Upload {
+        let upload = try await load(id)
+        guard upload.state != .ended else { throw .ended(upload) }
+        return upload
+    }
+
+    /// The digest of a complete upload; nil where its bytes are not in the spool.
+    package func digest(of upload: Upload, _ algorithm: UploadDigest.Algorithm) async -> UploadDigest? {
+        guard upload.state == .complete, upload.storage == .file else { return nil }
+        let path = spool.file(of: upload.id)
+        let found = await disk.run { () throws(Never) in
+            Result { () throws(SystemError) in try SpoolFile(existing: path) }
+        }
+        guard let file = try? found.get() else { return nil }
+        return try? await disk.digest(of: file, 0..<upload.offset, algorithm).get()
+    }
+
     func load(_ id: CommandID) async throws(UploadError) -> Upload {
         let found: Upload?
         do throws(StoreError) {

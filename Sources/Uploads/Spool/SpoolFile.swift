@@ -24,6 +24,14 @@ final class SpoolFile: Sendable {
         isNew = true
     }
 
+    /// Opens a file that is there.
+    init(existing path: String) throws(SystemError) {
+        self.path = path
+        isNew = false
+        descriptor = clinux_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0)
+        guard descriptor >= 0 else { throw SystemError("open", path) }
+    }
+
     deinit { close(descriptor) }
 
     /// Deletes a file; one that is not there counts as deleted.

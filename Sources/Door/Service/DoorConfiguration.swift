@@ -1,0 +1,66 @@
+internal import Operations
+package import Settings
+package import Uploads
+
+/// The section `door` of the configuration.
+package struct DoorConfiguration: Sendable, Equatable {
+    /// `door.listen`: HOST:PORT; nil, the default: `sluice up` runs no door.
+    package var listen: ListenAddress?
+    /// `door.publicURL`: the URL under which clients reach the door, where a proxy is before it; nil: as they ask.
+    package var publicURL: String?
+    /// `door.hosts`: further names that clients may use.
+    package var hosts: [String] = []
+    /// `door.trustedProxies`: addresses whose `Forwarded` fields are believed.
+    package var trustedProxies: [String] = []
+    /// `door.basePath`: the path before all others, such as `/sluice`. The default is none.
+    package var basePath = ""
+    /// `door.interimResponses`: whether 104 is sent to clients that understand it. The default is true; nginx up to
+    /// 1.22 does not survive one from a server behind it.
+    package var sendsInterimResponses = true
+    /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`.
+    package var limits = UploadLimits()
+
+    package init() {}
+
+    /// - Throws: ``SettingsError`` that names the key.
+    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+        listen = try reader.value(
+            ["door", "listen"], takes: "an address such as 127.0.0.1:7411", parse: { ListenAddress($0) })
+        publicURL = try reader.value(
+            ["door", "publicURL"], takes: "a URL such as https://example.com/sluice",
+            parse: { text in
+                text.hasPrefix("https://") || text.hasPrefix("http://") ? String(text.trimmingSuffix("/")) : nil
+            })
+        hosts = try reader.list(["door", "hosts"])
+        trustedProxies = try reader.list(["door", "trustedProxies"])
+        basePath =
+            try reader.value(
+                ["door", "basePath"], takes: "a path such as /sluice",
+                parse: { text in text.hasPrefix("/") ? String(text.trimmingSuffix("/")) : nil }) ?? ""
+        try reader.read(&sendsInterimResponses, ["door", "interimResponses"])
+        func size(_ name: String) throws(SettingsError) -> Int64? {
+            try reader.value(["door", name], takes: "a size such as 20GiB", parse: { ByteCount.bytes($0) })
+        }
+        limits.maxSize = try size("maxUploadSize") ?? limits.maxSize
+        limits.quota = try size("uploadQuota")
+        limits.minFree = try size("minFreeSpace") ?? limits.minFree
+        try reader.read(&limits.maxAge, ["door", "uploadMaxAge"])
+    }
+}
+
+extension DoorConfiguration {
+    /// The URL of a door that listens at `address`, without a slash at its end.
+    package func url(at address: ListenAddress) -> String {
+        var address = address
+        if address.host == "0.0.0.0" || address.host == "::" { address.host = "localhost" }
+        return publicURL ?? "http://\(address)\(basePath)"
+    }
+}
+
+extension String {
+    fileprivate func trimmingSuffix(_ suffix: Character) -> Substring {
+        var rest = self[...]
+        while rest.last == suffix { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,118 @@
+internal import Commands
+internal import Glibc
+internal import Host
+package import Logging
+internal import ServiceLifecycle
+package import Sluice
+internal import Store
+package import Uploads
+
+/// The door of a data directory: takes uploads, and answers requests over HTTP, until it is shut down.
+package struct DoorService: Service {
+    /// The state of a door that listens.
+    package struct Listening: Sendable {
+        /// The URL of the door, without a slash at its end.
+        package var url: String
+        /// The file with the token of this machine.
+        package var tokenFile: String
+        /// Uploads that go on, which earlier processes have left.
+        package var openUploads: Int
+    }
+
+    private let client: SluiceClient
+    private let configuration: DoorConfiguration
+    private let address: ListenAddress
+    private let rules: any UploadRules
+    private let routes: any UploadRoutes
+    private let logger: Logger
+    private let whenListening: @Sendable (Listening) -> Void
+
+    /// - Parameters:
+    ///   - address: port 0 takes any free port.
+    ///   - routes: names of `rules`.
+    package init(
+        _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress, rules: any UploadRules,
+        routes: any UploadRoutes, logger: Logger, whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
+    ) {
+        self.client = client
+        self.configuration = configuration
+        self.address = address
+        self.rules = rules
+        self.routes = routes
+        self.logger = logger
+        self.whenListening = whenListening
+    }
+
+    /// - Throws: ``StoreError`` `busy` where another door has the data directory, and the errors of the listener.
+    package func run() async throws {
+        let lock = try Self.takeLock(client.directory.run)
+        defer { withExtendedLifetime(lock) {} }
+        let engine = UploadEngine(
+            store: client.store, spool: SpoolDirectory(path: client.directory.spool), limits: configuration.limits,
+            rules: rules, logger: logger, hint: { [client] in client.hint(ready: $0) })
+        let recovery = try await engine.recover()
+        if recovery.open > 0 {
+            logger.info(
+                "Uploads of earlier processes go on",
+                metadata: [
+                    "open": "\(recovery.open)", "truncated": "\(recovery.truncated)", "lost": "\(recovery.lost.count)",
+                ])
+        }
+        let token = try await onThread("door-token") { [client] () throws(StoreError) in
+            try MachineToken.load(in: client.directory, TokenStore(client.store), now: .now)
+        }
+        logger.debug("The token of this machine is \(token.id)")
+        let tokens = TokenCache(TokenStore(client.store), logger: logger)
+        defer { tokens.close() }
+        let isSecure = configuration.publicURL?.hasPrefix("https:") ?? false
+        let authenticator = Authenticator(
+            tokens: tokens, cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure), logger: logger)
+        var server = DoorServerConfiguration()
+        (server.host, server.port) = (address.host, address.port)
+        server.basePath = configuration.basePath
+        server.publicBaseURL = configuration.publicURL
+        server.allowedHosts = configuration.hosts
+        server.trustedProxies = configuration.trustedProxies
+        let door = DoorServer(server, endpoints: endpoints(engine), logger: logger) { request throws(Problem) in
+            try await authenticator.authenticate(request.fields, client: request.client)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await door.run() }
+            group.addTask {
+                let port = try await door.port()
+                let url = configuration.url(at: ListenAddress(host: address.host, port: port))
+                whenListening(
+                    Listening(
+                        url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
+                try await Self.tidy(engine)
+            }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private func endpoints(_ engine: UploadEngine) -> [Endpoint] {
+        var options = UploadsOptions()
+        options.sendsInterimResponses = configuration.sendsInterimResponses
+        options.find = { try await engine.peek($0) }
+        options.digest = { await engine.digest(of: $0, $1) }
+        return UploadsResource(engine, routes: routes, options: options).endpoints
+    }
+
+    /// Ends what has expired, once a second.
+    private static func tidy(_ engine: UploadEngine) async throws {
+        while true {
+            if await engine.tidy() == 0 { try await Task.sleep(for: .seconds(1)) }
+        }
+    }
+
+    private static func takeLock(_ run: RunDirectory) throws(StoreError) -> FileLock {
+        guard let lock = try run.take(.door, timeout: .seconds(1)) else {
+            let holder = run.probe(.door).pid.map { ", process \($0)," } ?? ""
+            throw StoreError(
+                .busy, "another door\(holder) holds \(run.lock(.door)): one is enough for a data directory")
+        }
+        lock.sign("\(getpid())\n")
+        return lock
+    }
+}
