@@ -229,6 +229,7 @@ let package = Package(
             path: "Tests/Support",
             exclude: [
                 "Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py", "cronsim-peer.py",
+                "upload-client.py",
             ],
             swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.

@@ -79,7 +79,7 @@ final class Installation: Sendable {
         }.joined(separator: "\n")
     }
 
-    private static let services: Set<String> = ["up", "coordinator", "worker"]
+    private static let services: Set<String> = ["up", "coordinator", "worker", "door"]
 
     // MARK: Processes
 

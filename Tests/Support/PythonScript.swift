@@ -38,11 +38,11 @@ package enum PythonScript {
     }
 
     /// The path of a script.
-    static func path(_ name: String) -> String {
+    package static func path(_ name: String) -> String {
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
-    static func interpreter(with module: String) -> String? {
+    package static func interpreter(with module: String) -> String? {
         candidates.first { path in
             let process = Process()
             process.executableURL = URL(fileURLWithPath: path)

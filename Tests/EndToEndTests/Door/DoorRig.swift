@@ -1,0 +1,67 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+/// A door of an installation, which a test may kill and start again at the same address.
+final class DoorRig: Sendable {
+    let installation: Installation
+    let port: Int
+    private let process = Shared<ChildProcess?>(nil)
+
+    /// Starts a door.
+    init(_ installation: Installation) async throws {
+        self.installation = installation
+        port = try freePort()
+        try await start()
+    }
+
+    var origin: String { "http://127.0.0.1:\(port)" }
+    var endpoint: String { "\(origin)/uploads" }
+
+    /// The token of the machine.
+    var token: String {
+        get throws {
+            let bytes = try #require(contents(of: DataDirectory(path: installation.data).doorToken))
+            return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+    }
+
+    func start() async throws {
+        let child = try installation.start("door", "--listen", "127.0.0.1:\(port)", "--log-format", "json")
+        process.change { $0 = child }
+        try await until("the door") {
+            if let ending = child.ending { throw Missed("the door ended: \(ending)\n\(child.errors)") }
+            return child.errors.contains("The door listens")
+        }
+    }
+
+    func kill() async throws {
+        let child = try #require(process.value)
+        child.signal(SIGKILL)
+        _ = try await child.end(within: .seconds(10))
+    }
+
+    /// Ends the door as an operator does.
+    func stop() async throws -> ChildProcess.Exit {
+        let child = try #require(process.value)
+        child.signal(SIGTERM)
+        return try await child.end(within: .seconds(30))
+    }
+
+    /// Runs curl with the token.
+    func curl(_ arguments: String..., within limit: Duration = .seconds(60)) async throws -> Installation.Finished {
+        try await installation.run(
+            program: "/usr/bin/curl", ["-sS", "-H", "Authorization: Bearer \(try token)"] + arguments, within: limit)
+    }
+
+    /// The description of an upload.
+    func upload(_ url: String) async throws -> JSONValue { try await curl(url).json() }
+
+    /// The bytes of an upload in the spool.
+    func bytes(_ url: String) -> [UInt8]? {
+        let directory = DataDirectory(path: installation.data)
+        return url.split(separator: "/").last.flatMap { contents(of: "\(directory.spool)/\($0)") }
+    }
+}

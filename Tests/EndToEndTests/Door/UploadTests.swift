@@ -1,0 +1,120 @@
+import Commands
+import Foundation
+import Store
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// Uploads through a real door, by foreign clients.
+    @Suite struct UploadTests {
+        private static func file(_ size: Int, in installation: Installation) throws -> (path: String, bytes: [UInt8]) {
+            var random = SeededRandom.announced("UploadTests")
+            let bytes = random.bytes(size)
+            return (try installation.directory.file("source.bin", bytes), bytes)
+        }
+
+        @Test(
+            .enabled(if: isAvailable(PythonScript.has("tusclient")), "needs the peers of deploy/prepare test"),
+            arguments: ["tuspy", "aiotus", "resumable-upload", "parallel"])
+        func `a foreign client of tus uploads a file while the door is killed again and again`(
+            _ client: String
+        ) async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let (path, bytes) = try Self.file(12_000_000, in: installation)
+                let python = try #require(PythonScript.interpreter(with: "tusclient"))
+                let upload = try installation.start(
+                    program: python,
+                    [PythonScript.path("upload-client.py"), client, door.endpoint, try door.token, path])
+                var random = SeededRandom.announced("UploadTests of \(client)")
+                var kills = 0
+                while upload.ending == nil, kills < 12 {
+                    let wait = Duration.milliseconds(random.number(in: 60..<500))
+                    if (try? await upload.end(within: wait)) != nil { break }
+                    try await door.kill()
+                    kills += 1
+                    try await door.start()
+                }
+                let finished = try await installation.finished(upload, within: .seconds(90))
+                #expect(finished.code == 0, "\(finished.errors)")
+                let url = try #require(finished.lines.last)
+                #expect(door.bytes(url) == bytes, "after \(kills) kills")
+                #expect(try await door.upload(url)["state"]?.string == "complete")
+                #expect(kills > 0)
+            }
+        }
+
+        @Test func `a body of PUT, of POST and of a form is an upload`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let (path, bytes) = try Self.file(2_500_000, in: installation)
+                for arguments in [
+                    ["-T", path], ["--data-binary", "@\(path)"], ["-F", "note=x", "-F", "file=@\(path)"],
+                ] {
+                    let response = try await installation.run(
+                        program: "/usr/bin/curl",
+                        ["-sS", "-i", "-H", "Authorization: Bearer \(try door.token)"] + arguments
+                            + ["\(door.endpoint)?name=%C3%A4.bin"])
+                    #expect(response.output.contains("201 Created"), "\(response.output)")
+                    let line = response.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                    let url = String(try #require(line).dropFirst("Location: ".count))
+                    #expect(door.bytes(url) == bytes)
+                }
+            }
+        }
+
+        @Test func `a request without a usable token is refused, and nothing is stored`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                for token in ["", "slu_wrong", "Bearer"] {
+                    let response = try await installation.run(
+                        program: "/usr/bin/curl",
+                        ["-sS", "-i", "-H", "Authorization: Bearer \(token)", "-d", "x", door.endpoint])
+                    #expect(response.output.contains("401 Unauthorized"))
+                    #expect(response.output.contains("WWW-Authenticate: Bearer"))
+                }
+                let spool = DataDirectory(path: installation.data).spool
+                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).isEmpty)
+            }
+        }
+
+        @Test func `a data directory has one door`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let second = try await installation.sluice("door", "--listen", "127.0.0.1:0")
+                #expect(second.code == 75 && second.errors.contains("another door"), "\(second.errors)")
+                #expect(try await door.stop() == .exited(0))
+                // Its lock ends with it.
+                try await door.start()
+            }
+        }
+
+        @Test func `a door that is stopped keeps the bytes of the requests that it ends`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let (path, bytes) = try Self.file(8_000_000, in: installation)
+                let made = try await door.curl(
+                    "-D", "-", "-X", "POST", "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Length: 8000000", door.endpoint
+                )
+                let line = made.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                let url = String(try #require(line).dropFirst("Location: ".count))
+                // Two megabytes a second: half of it is there when the door is stopped.
+                let slow = try installation.start(
+                    program: "/usr/bin/curl",
+                    [
+                        "-sS", "-H", "Authorization: Bearer \(try door.token)", "-H", "Tus-Resumable: 1.0.0", "-H",
+                        "Upload-Offset: 0", "-H", "Content-Type: application/offset+octet-stream", "--limit-rate",
+                        "300k",
+                        "--data-binary", "@\(path)", "-X", "PATCH", url,
+                    ])
+                try await until("some bytes") { try await door.upload(url)["offset"]?.integer ?? 0 > 200_000 }
+                #expect(try await door.stop() == .exited(0))
+                _ = try await slow.end(within: .seconds(20))
+                try await door.start()
+                let offset = try #require(try await door.upload(url)["offset"]?.integer)
+                #expect(offset > 200_000 && offset < 8_000_000)
+                #expect(door.bytes(url).map { $0 == Array(bytes.prefix(Int(offset))) } == true)
+            }
+        }
+    }
+}
