@@ -14,6 +14,8 @@ package struct Endpoint: Sendable {
     package var allowsOtherOrigins: Bool
     /// Whether a POST may name its method in `X-HTTP-Method-Override`: PATCH, DELETE or HEAD.
     package var allowsMethodOverride = false
+    /// Whether the last connections below the maximum still serve it: health, metrics, and the page.
+    package var isEssential = false
     /// Changes each response, also those of the dispatcher: the fields of the endpoint's protocol.
     package var decorate: (@Sendable (DoorRequest, inout Response) -> Void)?
 

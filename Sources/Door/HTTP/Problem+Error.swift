@@ -25,6 +25,10 @@ extension Problem {
         .internalServerError, "internal-error",
         "The server could not answer; its log has the reason under the id of this request.")
 
+    static let tooManyConnections = Problem(
+        .serviceUnavailable, "too-many-connections", "The server has its maximum of connections; try again later.",
+        fields: [.retryAfter: "5"])
+
     static func malformed(_ error: HTTPParserError) -> Problem {
         switch error {
         case .headerOverflow:
@@ -33,9 +37,6 @@ extension Problem {
                 "The target and the fields of the request are too long; send shorter ones.")
         case .invalidEOFState, .closedConnection:
             Problem(.badRequest, "request-cut", "The connection ended before the request did; send it again.")
-        case .invalidVersion:
-            Problem(
-                .httpVersionNotSupported, "unsupported-version", "The server understands HTTP/1.1; send that version.")
         default: Problem(.badRequest, "bad-request", "The request is not valid HTTP/1.1 (RFC 9112).")
         }
     }

@@ -53,6 +53,8 @@ final class RawClient: Sendable {
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
+    func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
     /// Sends until the server stops taking bytes.
     /// - Returns: how many it took.
     func sendForever(_ text: String) async -> Int {

@@ -76,8 +76,17 @@ enum TestEndpoints {
             methods: [
                 .get: .init(scopes: nil) { text("\($0.parameters) \($0.client) \($0.baseURL) \($0.query.items)") }
             ]),
+        Endpoint("/endless", methods: [.get: .init(scopes: nil) { _ in endless() }]),
+        Endpoint(
+            "/exact",
+            methods: [.post: .init(scopes: nil) { request in text(try await request.bytes(5)) }]),
+        {
+            var health = Endpoint("/healthz", methods: [.get: .init(scopes: nil) { _ in text("ok") }])
+            health.isEssential = true
+            return health
+        }(),
         Endpoint("/stream", methods: [.get: .init(scopes: nil) { _ in stream(parts: 3) }]),
-        Endpoint("/large", methods: [.get: .init(scopes: nil) { _ in text(String(repeating: "x", count: 64 << 20)) }]),
+        Endpoint("/large", methods: [.get: .init(scopes: nil) { _ in text(String(repeating: "x", count: 16 << 20)) }]),
         Endpoint("/scoped", methods: [.get: .init(scopes: [.read, .control]) { _ in text("permitted") }]),
         Endpoint("/count", methods: [.post: .init(scopes: nil, count)]),
         Endpoint(
@@ -125,9 +134,30 @@ enum TestEndpoints {
             })
     }
 
+    /// Writes once, and then waits for its cancellation.
+    private static func endless() -> Response {
+        Response(
+            status: .ok,
+            body: ResponseBody { writer in
+                try await writer.write(ByteBuffer(string: "tick\n"))
+                try await Task.sleep(for: .seconds(3600))
+                try await writer.finish(nil)
+            })
+    }
+
     struct Unexpected: Error {}
 }
 
 extension DoorRequest {
+    /// The first bytes of the body, without a look at its end.
+    func bytes(_ count: Int) async throws -> String {
+        var collected = ByteBuffer()
+        var parts = body.makeAsyncIterator()
+        while collected.readableBytes < count, let part = try await parts.next() {
+            collected.writeImmutableBuffer(part)
+        }
+        return String(buffer: collected)
+    }
+
     var bodyText: String { get async throws { String(buffer: try await collectBody(limit: 1 << 20)) } }
 }

@@ -19,6 +19,8 @@ struct Connection: Sendable {
     let door: DoorChannel
     let parts: NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>
     let progress: BodyProgress
+    /// Whether it is one of the last connections, which only essential endpoints answer.
+    let isReserve: Bool
 
     func run() async throws {
         let channel = parts.channel
@@ -56,13 +58,13 @@ struct Connection: Sendable {
     }
 
     /// Answers a request that could not be read.
-    private func refuse(_ problem: Problem, _ outbound: ResponseOutput.Writer) async throws {
+    private func refuse(_ problem: Problem, _ outbound: ResponseOutput.Writer, isHead: Bool = false) async throws {
         door.statistics.countBadRequest(problem.type)
         let output = ResponseOutput(outbound, takesInterim: false)
         let id = "\(CommandID())"
         var response = problem.response(basePath: door.configuration.basePath, instance: id)
         complete(&response, id: id, closes: true)
-        try await output.send(response, isHead: false, isHTTP10: false)
+        try await output.send(response, isHead: isHead, isHTTP10: false)
     }
 
     private func answer(
@@ -76,24 +78,29 @@ struct Connection: Sendable {
             head = try RequestHead(wireHead)
             try door.hostCheck.check(head.host, localAddress: parts.channel.localAddress?.ipAddress)
         } catch {
-            try await refuse(error, outbound)
+            try await refuse(error, outbound, isHead: wireHead.method == .HEAD)
             return .finish
         }
         let output = ResponseOutput(outbound, takesInterim: !isHTTP10)
         let number = input.beginBody(head)
         if !head.hasBody { _ = try await input.nextBytes(of: number) {} }
         let request = makeRequest(head, input, number, output)
-        var response = await door.running.run { [door] in await door.respond(to: request, head: head) }
+        var response = await door.running.run { [door, isReserve] in
+            await door.respond(to: request, head: head, isReserve: isReserve)
+        }
 
         // Upgraded protocols are not offered, and the parser reads nothing after a request that asks for one.
         var closes = isHTTP10 || !wireHead.isKeepAlive || wireHead.headers.contains(name: "upgrade")
-        closes = closes || door.running.isDraining || input.isBroken
+        closes = closes || isReserve || door.running.isDraining || input.failure != nil
+        if let error = input.failure as? HTTPParserError, error != .invalidEOFState {
+            door.statistics.countBadRequest(Problem.malformed(error).type)
+        }
         // A short rest of a body is cheaper to read than a new connection.
         let isShort = !input.awaitsContinue && (head.length ?? .max) <= 64 << 10
         if input.hasUnreadBody, !isShort { closes = true }
         complete(&response, id: request.id, closes: closes)
         guard await send(response, output, isHead: wireHead.method == .HEAD, isHTTP10: isHTTP10) else { return .close }
-        guard input.hasUnreadBody else { return closes || input.isBroken ? .finish : .request }
+        guard input.hasUnreadBody else { return closes || input.failure != nil ? .finish : .request }
         let isDrained = await drain(input)
         return closes || !isDrained ? .finish : .request
     }

@@ -25,6 +25,8 @@ final class ConnectionInput: Sendable {
         var request = 0
         var trailers: HTTPFields?
         var awaitsContinue = false
+        /// Bytes of the body that did not come yet; nil where the body does not announce its length.
+        var rest: Int64?
     }
 
     private let state: Mutex<State>
@@ -36,18 +38,26 @@ final class ConnectionInput: Sendable {
     }
 
     /// Whether a part of the present body was not read.
-    var hasUnreadBody: Bool { state.withLock { if case .body = $0.position { true } else { false } } }
-    /// Whether nothing can be read any more.
-    var isBroken: Bool { state.withLock { if case .failed = $0.position { true } else { false } } }
+    var hasUnreadBody: Bool {
+        state.withLock { if case .body = $0.position { $0.rest != 0 } else { false } }
+    }
+    /// Why nothing can be read any more; nil where it can.
+    var failure: (any Error)? { state.withLock { if case .failed(let error) = $0.position { error } else { nil } } }
     var awaitsContinue: Bool { state.withLock { $0.awaitsContinue } }
     func trailers(of request: Int) -> HTTPFields? { state.withLock { $0.request == request ? $0.trailers : nil } }
 
     /// Waits for the next request.
     /// - Returns: nil at the end of the connection.
     func nextHead() async throws -> HTTPRequestHead? {
-        guard let part = try await nextPart() else { return nil }
-        guard case .head(let head) = part else { throw ConnectionError.misusedBody }
-        return head
+        while let part = try await nextPart() {
+            switch part {
+            case .head(let head): return head
+            // The handler read no further than to the last byte.
+            case .end: continue
+            case .body: throw ConnectionError.misusedBody
+            }
+        }
+        return nil
     }
 
     /// - Returns: the number of the request, for its body.
@@ -58,6 +68,7 @@ final class ConnectionInput: Sendable {
             state.trailers = nil
             state.awaitsContinue = head.awaitsContinue && head.hasBody
             state.position = .body
+            state.rest = head.length
             return state.request
         }
     }
@@ -79,6 +90,7 @@ final class ConnectionInput: Sendable {
         switch try await nextPart() {
         case .body(let buffer):
             count = buffer.readableBytes
+            state.withLock { [count] in $0.rest? -= Int64(count) }
             return buffer
         case .end(let trailers):
             let fields = trailers.map { HTTPFields($0) }
@@ -97,7 +109,7 @@ final class ConnectionInput: Sendable {
     func drain(limit: Int) async -> Bool {
         var rest = limit
         while rest >= 0 {
-            guard case .body = state.withLock({ $0.position }) else { return !isBroken }
+            guard case .body = state.withLock({ $0.position }) else { return failure == nil }
             do {
                 switch try await nextPart() {
                 case .body(let buffer): rest -= buffer.readableBytes

@@ -5,6 +5,8 @@ internal import Synchronization
 final class ConnectionLimit: Sendable {
     enum Admission {
         case admitted
+        /// One of the last: it serves only requests by which an operator sees the state of the door.
+        case reserve
         /// It gets 503.
         case refused
         /// It is closed at once: enough others are being told already.
@@ -13,6 +15,9 @@ final class ConnectionLimit: Sendable {
 
     /// Connections that are being told 503. They have a part of ``DescriptorBudget/reserve``.
     private static let maxRefused = 64
+
+    /// - Returns: how many of the last connections serve only essential endpoints: 8, and none where there are few.
+    static func reserved(of max: Int) -> Int { min(8, max / 8) }
 
     private struct State {
         var admitted = 0
@@ -33,14 +38,14 @@ final class ConnectionLimit: Sendable {
         let admission: Admission = state.withLock { state in
             if state.admitted < max {
                 state.admitted += 1
-                return .admitted
+                return state.admitted > max - Self.reserved(of: max) ? .reserve : .admitted
             }
             guard state.refused < Self.maxRefused else { return .dropped }
             state.refused += 1
             return .refused
         }
         switch admission {
-        case .admitted:
+        case .admitted, .reserve:
             statistics.connections.wrappingAdd(1, ordering: .relaxed)
             channel.closeFuture.whenComplete { [self] _ in
                 state.withLock { $0.admitted -= 1 }

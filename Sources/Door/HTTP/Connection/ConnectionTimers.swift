@@ -37,9 +37,9 @@ final class ConnectionTimers {
     func writeBegan() { change { $0.writeBegan(at: .now) } }
     func writeEnded() { change { $0.writeEnded(at: .now) } }
 
-    func headRead() {
+    func headRead(hasBody: Bool) {
         change { $0.headRead() }
-        if bodyCheck == nil { checkBody() }
+        if hasBody, bodyCheck == nil { checkBody() }
     }
 
     func messageRead() {

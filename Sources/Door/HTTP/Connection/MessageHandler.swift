@@ -44,8 +44,9 @@ final class MessageHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
-            timers.headRead()
-            buffers.setReadingBody(RequestHead.announcesBody(head))
+            let hasBody = RequestHead.announcesBody(head)
+            timers.headRead(hasBody: hasBody)
+            buffers.setReadingBody(hasBody)
         case .body: break
         case .end:
             timers.messageRead()

@@ -34,7 +34,8 @@ package struct Dispatcher: Sendable {
     /// - Parameters:
     ///   - request: with the path below the base path, and without parameters and principal.
     ///   - host: the field Host.
-    package func respond(to request: DoorRequest, host: String) async -> Response {
+    ///   - isReserve: whether only essential endpoints are served, because connections run out.
+    package func respond(to request: DoorRequest, host: String, isReserve: Bool = false) async -> Response {
         guard let (endpoint, parameters) = routes.match(request.path) else {
             let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
             return problem.response(basePath: basePath, instance: request.id)
@@ -45,6 +46,7 @@ package struct Dispatcher: Sendable {
             CORS.isPreflight(request.method, request.fields) ? Self.allowedMethods(of: endpoint) : nil
         var response: Response
         do {
+            guard !isReserve || endpoint.isEssential else { throw Problem.tooManyConnections }
             response = try await handle(&request, at: endpoint, host: host)
         } catch {
             response = problem(of: error, request).response(basePath: basePath, instance: request.id)

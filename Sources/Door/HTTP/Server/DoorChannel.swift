@@ -54,7 +54,7 @@ struct DoorChannel: ServerChildChannel {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
             let admission = limit.admit(channel)
-            guard admission == .admitted else {
+            guard admission == .admitted || admission == .reserve else {
                 let timeout = TimeAmount.nanoseconds(configuration.drainTimeout.nanoseconds)
                 try pipeline.addHandler(
                     RefusalHandler(admission == .refused ? busyResponse() : nil, timeout: timeout))
@@ -77,7 +77,9 @@ struct DoorChannel: ServerChildChannel {
             try pipeline.addHandler(MessageHandler(timers, buffers: buffers, statistics: statistics))
             let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
-            return Value(channel: channel, connection: Connection(door: self, parts: parts, progress: progress))
+            return Value(
+                channel: channel,
+                connection: Connection(door: self, parts: parts, progress: progress, isReserve: admission == .reserve))
         }
     }
 
@@ -91,7 +93,7 @@ struct DoorChannel: ServerChildChannel {
     }
 
     /// - Parameter request: with the whole path.
-    func respond(to request: DoorRequest, head: RequestHead) async -> Response {
+    func respond(to request: DoorRequest, head: RequestHead, isReserve: Bool) async -> Response {
         if head.target.isAsterisk { return Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS"]) }
         guard request.path.starts(with: basePath) else {
             return Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
@@ -99,14 +101,12 @@ struct DoorChannel: ServerChildChannel {
         }
         var request = request
         request.path.removeFirst(basePath.count)
-        return await dispatcher.respond(to: request, host: head.host)
+        return await dispatcher.respond(to: request, host: head.host, isReserve: isReserve)
     }
 
     private func busyResponse() -> ByteBuffer {
         let id = "\(CommandID())"
-        let problem = Problem(
-            .serviceUnavailable, "too-many-connections", "The server has its maximum of connections; try again later.",
-            fields: [.retryAfter: "5"])
+        let problem = Problem.tooManyConnections
         var response = problem.response(basePath: configuration.basePath, instance: id)
         StandardFields.add(to: &response.headers, id: id, seconds: Timestamp.now.milliseconds / 1000)
         response.headers[.connection] = "close"

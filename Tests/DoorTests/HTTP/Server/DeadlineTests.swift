@@ -86,6 +86,24 @@ struct DeadlineTests {
         }
     }
 
+    @Test func `the last connections serve only essential endpoints`() async throws {
+        try await TestDoor.configured { $0.maxConnections = 8 }.run { door in
+            var clients: [RawClient] = []
+            for _ in 0..<8 { clients.append(try await door.connect()) }
+            try await until("8 connections") { door.server.statistics.connections.load(ordering: .relaxed) == 8 }
+            let hello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            #expect(try await clients[0].exchange(hello).status == 200)
+            let refused = try await clients[7].exchange(hello)
+            #expect(refused.status == 503)
+            #expect(refused.closes)
+            await clients[7].close()
+            try await until("7 connections") { door.server.statistics.connections.load(ordering: .relaxed) == 7 }
+            let health = try await door.connect()
+            #expect(try await health.exchange("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").status == 200)
+            for client in clients + [health] { await client.close() }
+        }
+    }
+
     @Test func `connections beyond the maximum get 503`() async throws {
         try await TestDoor.configured { $0.maxConnections = 2 }.run { door in
             let hello = "GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -39,8 +39,8 @@ struct MalformedRequestTests {
         ("a space in the name of a field", get("X A: b"), [400]),
         ("an unknown method", "FOO /hello HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 405, 501]),
         ("CONNECT", "CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", [501]),
-        ("HTTP/0.9", "GET /hello\r\n\r\n", [400, 505]),
-        ("HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400, 505]),
+        ("HTTP/0.9", "GET /hello\r\n\r\n", [400]),
+        ("HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400]),
         ("bytes that are not ASCII in the target", "GET /é HTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
         ("a space in the target", "GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
         ("a long field", get("X-A: \(long)"), [400, 431]),
@@ -62,7 +62,7 @@ struct MalformedRequestTests {
     }
 
     private static func post(_ fields: String, _ body: String) -> String {
-        "POST /echo HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n\r\n\(body)"
+        "POST /echo HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: none\r\n\(fields)\r\n\r\n\(body)"
     }
 
     @Test func `a malformed request gets a problem document, and its connection is closed`() async throws {
@@ -90,7 +90,7 @@ struct MalformedRequestTests {
             let client = try await door.connect()
             let request = Self.post("Transfer-Encoding: chunked", "1;x=\(Self.long)\(Self.long)\r\na\r\n0\r\n\r\n")
             let response = try await client.exchange(request)
-            #expect(response.status == 200 || response.status == 400)
+            #expect(response.body == "a")
             await client.close()
         }
     }

@@ -46,6 +46,18 @@ struct RequestBodyTests {
         }
     }
 
+    @Test func `a handler may stop at the last byte of a body`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            for _ in 0..<2 {
+                let response = try await client.exchange(post("/exact", "Content-Length: 5", "hello"))
+                #expect(response.body == "hello")
+                #expect(!response.closes)
+            }
+            await client.close()
+        }
+    }
+
     @Test func `trailers are there after the body`() async throws {
         try await TestDoor.run { door in
             let client = try await door.connect()

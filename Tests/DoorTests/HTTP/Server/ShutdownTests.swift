@@ -39,6 +39,18 @@ struct ShutdownTests {
             #expect(response.body == "abcde")
             #expect(response.closes)
             try await client.ended()
+            await client.close()
+        }
+    }
+
+    @Test func `a stream ends with its connection after the grace`() async throws {
+        try await TestDoor.configured { $0.shutdownGrace = .milliseconds(100) }.run { door in
+            let client = try await door.connect()
+            try await client.send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try await until("the first part") { client.text.hasSuffix("tick\n\r\n") }
+            await door.services.triggerGracefulShutdown()
+            try await client.ended()
+            #expect(!client.text.hasSuffix("0\r\n\r\n"), "a stream that was cut must not look complete")
         }
     }
 
