@@ -289,6 +289,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),

@@ -1,5 +1,7 @@
+import Glibc
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 import TestSupport
 
@@ -33,22 +35,34 @@ final class RawClient: Sendable {
     }
 
     /// - Parameter readsResponses: false for a client that takes nothing.
-    static func connect(port: Int, readsResponses: Bool = true) async throws -> RawClient {
+    /// - Parameter tls: nil for plain HTTP.
+    static func connect(port: Int, readsResponses: Bool = true, tls: NIOSSLContext? = nil) async throws -> RawClient {
         let input = Input()
-        let channel = try await bootstrap(input, readsResponses).connect(host: "127.0.0.1", port: port).get()
-        return RawClient(channel, input)
+        let bootstrap = bootstrap(input, readsResponses, tls)
+        return RawClient(try await bootstrap.connect(host: "127.0.0.1", port: port).get(), input)
     }
 
     static func connect(socketPath: String) async throws -> RawClient {
         let input = Input()
-        return RawClient(try await bootstrap(input, true).connect(unixDomainSocketPath: socketPath).get(), input)
+        return RawClient(try await bootstrap(input, true, nil).connect(unixDomainSocketPath: socketPath).get(), input)
     }
 
-    private static func bootstrap(_ input: Input, _ readsResponses: Bool) -> ClientBootstrap {
+    private static func bootstrap(
+        _ input: Input, _ readsResponses: Bool, _ tls: NIOSSLContext?
+    ) -> ClientBootstrap {
         ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelOption(.allowRemoteHalfClosure, value: true)
+            // With it, NIOSSL waits 5 s for a farewell that has come.
+            .channelOption(.allowRemoteHalfClosure, value: tls == nil)
             .channelOption(.autoRead, value: readsResponses)
-            .channelInitializer { channel in channel.pipeline.addHandler(input) }
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let tls {
+                        try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+                    }
+                    try pipeline.addHandler(input)
+                }
+            }
     }
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
@@ -67,6 +81,14 @@ final class RawClient: Sendable {
     /// Ends the output, and still reads.
     func finish() async throws { try await channel.close(mode: .output) }
     func close() async { try? await channel.close() }
+
+    /// Ends the connection by a reset.
+    func reset() async throws {
+        if let socket = channel as? any SocketOptionProvider {
+            try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        }
+        try await channel.close()
+    }
 
     /// Waits for the next response, also an interim one.
     func response(isHead: Bool = false) async throws -> RawResponse {

@@ -32,7 +32,7 @@ struct Connection: Sendable {
                     do {
                         guard let head = try await input.nextHead() else { break }
                         next = try await answer(head, input, outbound)
-                    } catch let error as HTTPParserError where error != .invalidEOFState {
+                    } catch let error as HTTPParserError {
                         try await refuse(Problem.malformed(error), outbound)
                         break
                     } catch ConnectionError.slowHeader {
@@ -92,7 +92,7 @@ struct Connection: Sendable {
         // Upgraded protocols are not offered, and the parser reads nothing after a request that asks for one.
         var closes = isHTTP10 || !wireHead.isKeepAlive || wireHead.headers.contains(name: "upgrade")
         closes = closes || isReserve || door.running.isDraining || input.failure != nil
-        if let error = input.failure as? HTTPParserError, error != .invalidEOFState {
+        if let error = input.failure as? HTTPParserError {
             door.statistics.countBadRequest(Problem.malformed(error).type)
         }
         // A short rest of a body is cheaper to read than a new connection.

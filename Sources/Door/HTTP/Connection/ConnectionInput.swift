@@ -137,8 +137,18 @@ final class ConnectionInput: Sendable {
             state.withLock { $0.parts = returned }
             return part
         } catch {
+            let error = Self.failure(error)
             state.withLock { $0.position = .failed(error) }
             throw error
+        }
+    }
+
+    /// A reset, an end without a farewell of TLS, and an end within a request are the same to a handler.
+    private static func failure(_ error: any Error) -> any Error {
+        switch error {
+        case HTTPParserError.invalidEOFState: ConnectionError.cut
+        case is HTTPParserError, is ConnectionError, is CancellationError: error
+        default: ConnectionError.cut
         }
     }
 }

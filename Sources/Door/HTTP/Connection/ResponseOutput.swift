@@ -33,7 +33,11 @@ final class ResponseOutput: Sendable {
         guard takesInterim, (100..<200).contains(status.code), status != .switchingProtocols,
             !state.withLock({ $0.hasBegun })
         else { return }
-        try await writer.write(.head(Self.head(status, fields)))
+        do {
+            try await writer.write(.head(Self.head(status, fields)))
+        } catch {
+            throw ConnectionError.cut
+        }
     }
 
     /// - Parameters:

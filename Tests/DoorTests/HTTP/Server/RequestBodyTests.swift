@@ -1,4 +1,7 @@
 import Door
+import HTTPTypes
+import Synchronization
+import TestSupport
 import Testing
 
 /// Bodies: 100 and 104, early responses, the rest that is dropped.
@@ -104,6 +107,49 @@ struct RequestBodyTests {
             #expect(response.status == 413)
             #expect(response.body.contains("\"limit\":1048576"))
             await client.close()
+        }
+    }
+
+    @Test func `a reset is a cut, not a failure of the server`() async throws {
+        let error = Mutex<(any Error)?>(nil)
+        let record = Endpoint(
+            "/record",
+            methods: [
+                .post: .init(scopes: nil) { request in
+                    do {
+                        return TestEndpoints.text(try await request.bodyText)
+                    } catch let caught {
+                        error.withLock { $0 = caught }
+                        throw caught
+                    }
+                }
+            ])
+        try await TestDoor.configured([record]) { _ in }.run { door in
+            let client = try await door.connect()
+            try await client.send(post("/record", "Content-Length: 5", "hel"))
+            try await until("the request") { door.server.statistics.activeRequests.load(ordering: .relaxed) == 1 }
+            try await client.reset()
+            let caught = try await awaited("the error") { error.withLock { $0 } }
+            #expect(Problem(caught)?.type == "request-cut")
+        }
+    }
+
+    @Test func `many bodies at once arrive whole`() async throws {
+        let part = String(repeating: "x", count: 1 << 16)
+        try await TestDoor.run { door in
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        let client = try await door.connect()
+                        try await client.send(post("/count", "Content-Length: \(8 << 16)"))
+                        for _ in 0..<8 { try await client.send(part) }
+                        let response = try await client.response()
+                        await client.close()
+                        return response.body
+                    }
+                }
+                for try await body in group { #expect(body == "\(8 << 16) []") }
+            }
         }
     }
 
