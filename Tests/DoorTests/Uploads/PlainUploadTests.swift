@@ -1,0 +1,102 @@
+import Commands
+import HTTPTypes
+import Store
+import Testing
+import Uploads
+
+@testable import Door
+
+struct PlainUploadTests {
+    private let client = UploadsClient()
+
+    @Test(arguments: [HTTPRequest.Method.post, .put])
+    func `a body becomes an upload`(method: HTTPRequest.Method) async throws {
+        let answer = try await client.send(
+            method, "/uploads", [.contentType: "image/png"], query: [("route", "media"), ("name", "a b.png")],
+            body: Array("hello".utf8))
+        let id = try #require(answer.id)
+        #expect(answer.status == 201 && answer[.location] == "https://door.example/base/uploads/\(id)")
+        #expect(answer.body == ["id": .string("\(id)"), "state": "complete", "size": 5, "command": .string("\(id)")])
+        let facts = try #require(client.uploads.stored(id)).facts
+        #expect(facts.origin == .plain && facts.fileName == "a b.png" && facts.contentType == "image/png")
+        #expect(answer[.uploadComplete] == nil && answer[.tusResumable] == nil)
+    }
+
+    @Test func `an empty body becomes an upload, without a route not a command`() async throws {
+        let answer = try await client.send(.post, "/uploads")
+        #expect(answer.status == 201 && answer.body?["size"] == 0 && answer.body?["command"] == .null)
+    }
+
+    @Test func `a chunked body becomes an upload`() async throws {
+        let body = UploadsClient.stream([Array("hello ".utf8), [], Array("world".utf8)])
+        let answer = try await client.send(.put, "/uploads", [.transferEncoding: "chunked"], body: body)
+        #expect(answer.status == 201)
+        #expect(client.uploads.bytes(try #require(answer.id)) == Array("hello world".utf8))
+    }
+
+    @Test func `the name may be in the fields`() async throws {
+        let answer = try await client.send(
+            .post, "/uploads", [.contentDisposition: "attachment; filename=\"x.txt\""], body: [1])
+        #expect(client.uploads.stored(try #require(answer.id))?.facts.fileName == "x.txt")
+    }
+
+    @Test(arguments: [
+        ("name", "a\nb"), ("name", String(repeating: "a", count: 4097)), ("route", "other"), ("route", ""),
+    ])
+    func `a refused name or route makes nothing`(name: String, value: String) async throws {
+        let answer = try await client.send(.post, "/uploads", query: [(name, value)], body: [1])
+        #expect(answer.status == 400 && client.uploads.all.isEmpty)
+    }
+
+    @Test func `a length that does not fit is refused`() async throws {
+        let answer = try await client.send(.post, "/uploads", [.contentLength: "9223372036854775808"], body: [1])
+        #expect(answer.status == 400 && client.uploads.all.isEmpty)
+    }
+
+    @Test func `a cut body is deleted`() async throws {
+        let body = UploadsClient.stream([Array("hello".utf8)], isCut: true)
+        let answer = try await client.send(.post, "/uploads", [.contentLength: "11"], body: body)
+        #expect(answer.status == 400 && client.uploads.all.map(\.state) == [.ended])
+    }
+
+    @Test func `a body that ends early is cut`() async throws {
+        let body = UploadsClient.stream([Array("hello".utf8)])
+        let answer = try await client.send(.post, "/uploads", [.contentLength: "11"], body: body)
+        #expect(answer.status == 400 && client.uploads.all.map(\.state) == [.ended])
+    }
+
+    @Test func `a cut body with an idempotency key goes on when it is sent again`() async throws {
+        let fields: HTTPFields = [.contentLength: "11", .idempotencyKey: "\"k\""]
+        let cut = UploadsClient.stream([Array("hel".utf8), Array("lo ".utf8)], isCut: true)
+        #expect(try await client.send(.post, "/uploads", fields, body: cut).status == 400)
+        #expect(client.uploads.all.map(\.offset) == [6])
+        let whole = [Array("hello wo".utf8), Array("rld".utf8)]
+        let answer = try await client.send(.post, "/uploads", fields, body: UploadsClient.stream(whole))
+        #expect(answer.status == 201)
+        #expect(client.uploads.bytes(try #require(answer.id)) == Array("hello world".utf8))
+        let again = try await client.send(.post, "/uploads", fields, body: UploadsClient.stream(whole))
+        #expect(again.status == 201 && again.body == answer.body && client.uploads.all.count == 1)
+    }
+
+    @Test func `the wanted digest is answered`() async throws {
+        var client = client
+        client.options.digest = { upload, algorithm in
+            UploadDigest(algorithm, Array(repeating: UInt8(upload.offset), count: algorithm.size))
+        }
+        let answer = try await client.send(.post, "/uploads", [.wantReprDigest: "md5=1"], body: Array("hello".utf8))
+        #expect(answer[.reprDigest] == "md5=:BQUFBQUFBQUFBQUFBQUFBQ==:")
+        #expect(try await client.send(.post, "/uploads", body: [1])[.reprDigest] == nil)
+        let stated: HTTPFields = [.wantReprDigest: "md5=1", .contentDigest: "md5=:XrY7u+Ae7tCTyyK7j1rNww==:"]
+        #expect(try await client.send(.post, "/uploads", stated, body: [1])[.reprDigest] == stated[.contentDigest])
+    }
+
+    @Test(
+        arguments: [
+            (.unavailable, 503), (.failed, 500), (.noSpace, 507), (.digestMismatch, 400), (.tooLarge(limit: 5), 413),
+            (.keyInUse, 409), (.invalid, 400),
+        ] as [(UploadError.Code, Int)])
+    func `each error of the engine has a status`(code: UploadError.Code, status: Int) async throws {
+        client.uploads.fail(.append, code)
+        #expect(try await client.send(.post, "/uploads", body: [1]).status == status)
+    }
+}
