@@ -113,10 +113,15 @@ struct ResumableUploadTests {
             .post, "/uploads", Self.fields(version, isComplete: false, [.uploadLength: "5"]), body: Array("hello".utf8))
         let id = try #require(created.id)
         #expect(client.uploads.stored(id)?.state == .open)
-        if version != nil { #expect(isComplete(try await head(created.path, version), version) == false) }
+        let head = try await head(created.path, version)
+        #expect(head[.uploadOffset] == "5")
+        if version != nil { #expect(isComplete(head, version) == false) }
+        // tus-js-client, which speaks versions 5 and 6, would take an offset that equals the length for success.
+        #expect(head[.uploadLength] == (version == .draft09 || version == .draft12 ? "5" : nil))
         let last = try await client.send(.patch, created.path, Self.patch(version, 5, isComplete: true))
         #expect(last.status == 201 && isComplete(last, version) == true)
-        if version != nil { #expect(isComplete(try await head(created.path, version), version) == true) }
+        let complete = try await self.head(created.path, version)
+        if version != nil { #expect(isComplete(complete, version) == true && complete[.uploadLength] == "5") }
         // The response may get lost: the same request again answers the same.
         let again = try await client.send(.patch, created.path, Self.patch(version, 5, isComplete: true))
         #expect(again.status == 201 && again.body == last.body)
@@ -139,7 +144,7 @@ struct ResumableUploadTests {
             .post, "/uploads", Self.fields(version, isComplete: true), body: Array("hello".utf8))
         let answer = try await client.send(.patch, created.path, Self.patch(version, 5, isComplete: true), body: [1])
         #expect(answer.status == (version == .draft12 || version == nil ? 410 : 400))
-        #expect(answer.problem == "completed-upload")
+        #expect(answer.problem == "completed-upload" && isComplete(answer, version) == false)
     }
 
     @Test(arguments: versions)
@@ -157,6 +162,7 @@ struct ResumableUploadTests {
         fields[.uploadLength] = "5"
         let append = try await client.send(.patch, created.path, fields, body: Array("hello".utf8))
         #expect(append.status == 400 && append.problem == "inconsistent-upload-length")
+        #expect(isComplete(append, version) == false)
     }
 
     @Test(arguments: versions)
@@ -172,7 +178,7 @@ struct ResumableUploadTests {
         fields[.contentLength] = "11"
         let body = UploadsClient.stream([Array("hello ".utf8)], isCut: true)
         let cut = try await client.send(.post, "/uploads", fields, body: body)
-        #expect(cut.status == 409 && cut[.uploadOffset] == "6" && isComplete(cut, version) == false)
+        #expect(cut.status == 503 && cut[.uploadOffset] == "6" && isComplete(cut, version) == false)
         #expect(try await head(cut.path, version)[.uploadOffset] == "6")
         let last = try await client.send(
             .patch, cut.path, Self.patch(version, 6, isComplete: true), body: Array("world".utf8))
@@ -263,10 +269,23 @@ struct ResumableUploadTests {
         #expect(try await head(created.path, .draft12).status == 410)
     }
 
-    @Test func `HEAD in a version of the draft may answer 503`() async throws {
-        let created = try await client.send(.post, "/uploads", Self.fields(.draft12, isComplete: false))
+    @Test(arguments: versions)
+    func `an upload that fails at its end says that all bytes were there`(version: InteropVersion?) async throws {
+        client.uploads.fail(.append, .digestMismatch)
+        let answer = try await client.send(.post, "/uploads", Self.fields(version, isComplete: true), body: [1])
+        #expect(answer.status == 400 && answer.problem == "digest-mismatch" && isComplete(answer, version) == true)
+    }
+
+    @Test(arguments: versions)
+    func `HEAD of an upload of the draft answers 503 while the store is busy`(version: InteropVersion?) async throws {
+        var client = client
+        let uploads = client.uploads
+        client.options.find = { id in try #require(uploads.stored(id)) }
+        let created = try await client.send(.post, "/uploads", Self.fields(version, isComplete: false))
         client.uploads.fail(.upload, .unavailable)
-        let answer = try await head(created.path, .draft12)
-        #expect(answer.status == 503 && answer[.retryAfter] != nil)
+        var fields: HTTPFields = [:]
+        fields[.uploadDraftInteropVersion] = version.map { "\($0.rawValue)" }
+        let answer = try await client.send(.head, created.path, fields)
+        #expect(answer.status == 503 && answer[.retryAfter] != nil && answer[.uploadOffset] == nil)
     }
 }

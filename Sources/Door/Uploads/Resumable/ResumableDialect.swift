@@ -12,8 +12,8 @@ struct ResumableDialect: Equatable {
         self.statesIncomplete = statesIncomplete ?? (version == .draft01)
     }
 
-    /// Whether each response states the offset: tus-js-client fails without it. Later versions state it in 409 and to
-    /// HEAD.
+    /// Whether each response states the offset: drafts before -06 require it, and tus-js-client fails without it. Later
+    /// versions state it in 409 and to HEAD.
     var alwaysStatesOffset: Bool {
         switch version {
         case .draft01, .draft03, .draft04: true
@@ -21,22 +21,19 @@ struct ResumableDialect: Equatable {
         }
     }
 
-    /// Whether a PATCH needs `application/partial-upload`. tus-js-client sends none in the older versions.
+    /// The field that states whether an upload is complete.
+    var completeField: HTTPField.Name { statesIncomplete ? .uploadIncomplete : .uploadComplete }
+
+    /// Whether a PATCH needs `application/partial-upload`. It came with draft -04, and later ones require it.
     var needsMediaType: Bool { !alwaysStatesOffset }
 
     /// Whether the upload ends with this request; nil where the field is absent or malformed.
     func isComplete(_ fields: HTTPFields) -> Bool? {
-        statesIncomplete
-            ? StructuredFields.boolean(.uploadIncomplete, fields).map { !$0 }
-            : StructuredFields.boolean(.uploadComplete, fields)
+        StructuredFields.boolean(completeField, fields).map { $0 != statesIncomplete }
     }
 
     /// Sets the field that states whether the upload is complete.
     func setComplete(_ isComplete: Bool, in fields: inout HTTPFields) {
-        if statesIncomplete {
-            fields[.uploadIncomplete] = StructuredFields.text(!isComplete)
-        } else {
-            fields[.uploadComplete] = StructuredFields.text(isComplete)
-        }
+        fields[completeField] = StructuredFields.text(isComplete != statesIncomplete)
     }
 }

@@ -33,11 +33,12 @@ enum ResumableReader {
                 .badRequest, "invalid-field",
                 "Upload-Offset is not an integer; send the offset that HEAD answers.")
         }
-        // In version 3 the last request may leave the field out.
-        guard let isComplete = dialect.isComplete(fields) ?? (dialect.version == .draft01 ? true : nil) else {
+        guard let isComplete = dialect.isComplete(fields) else {
+            let name = dialect.completeField.rawName
+            let (last, before) = dialect.statesIncomplete ? ("?0", "?1") : ("?1", "?0")
             throw Problem(
                 .badRequest, "invalid-field",
-                "Upload-Complete is neither ?1 nor ?0; send ?1 with the last bytes, and ?0 before.")
+                "\(name) is neither ?1 nor ?0; send \(last) with the last bytes, and \(before) before.")
         }
         let size = try BodySize.read(fields)
         var append = UploadAppend(offset: offset, size: size, completion: isComplete ? .atEnd : .later)

@@ -60,7 +60,12 @@ struct ResumableWriter {
     func fields(_ upload: Upload) -> HTTPFields {
         var fields = common(upload)
         fields[.uploadOffset] = "\(upload.offset)"
-        if let length = upload.length { fields[.uploadLength] = "\(length)" }
+        // tus-js-client takes an offset that equals the length for success in these versions too. They have no
+        // Upload-Length in responses, and without one it completes the upload.
+        let looksComplete = upload.state == .open && upload.offset == upload.length
+        if let length = upload.length, !(looksComplete && dialect.alwaysStatesOffset) {
+            fields[.uploadLength] = "\(length)"
+        }
         fields[.cacheControl] = "no-store"
         return fields
     }
@@ -72,8 +77,6 @@ struct ResumableWriter {
         return fields
     }
 
-    func report(_ error: UploadError) -> Problem { problem(error) }
-
     /// - Parameters:
     ///   - provided: the offset of the request.
     ///   - location: the URL of the upload, where the request has created it.
@@ -83,19 +86,28 @@ struct ResumableWriter {
         case .offsetMismatch(let expected):
             if let provided { problem.members.append(.init("provided-offset", .integer(provided))) }
             problem.fields[.uploadOffset] = "\(expected)"
-            dialect.setComplete(false, in: &problem.fields)
         case .interrupted:
-            // With the offset a client whose request was stopped by a newer one can go on.
-            problem.status = error.offset == nil ? .serviceUnavailable : .conflict
+            // Clients resume after 5xx only.
+            problem.status = .serviceUnavailable
             problem.fields[.uploadOffset] = error.offset.map { "\($0)" }
-            dialect.setComplete(false, in: &problem.fields)
         case .complete:
             problem.status = dialect.version == .draft12 || dialect.version == nil ? .gone : .badRequest
+        case .digestMismatch:
+            // All bytes were there, and the upload has failed: a client that resumes it gains nothing.
+            dialect.setComplete(true, in: &problem.fields)
         case .tooLarge:
             problem.fields[.uploadLimit] = Self.limit(limits)
         default: break
         }
         problem.fields[.location] = location
+        return problem
+    }
+
+    /// Adds the field that tells an error of the protocol from one of the complete upload.
+    func problem(_ problem: Problem) -> Problem {
+        guard !problem.fields.contains(dialect.completeField) else { return problem }
+        var problem = problem
+        dialect.setComplete(false, in: &problem.fields)
         return problem
     }
 }

@@ -19,7 +19,7 @@ extension UploadsResource {
             return try await createPlain(request)
         }
         let writer = writer(dialect, request)
-        return try await reporting(writer.report) {
+        return try await reporting(writer) {
             var upload = try await service.create(
                 try resumableFacts(creation, request, dialect), length: creation.length, key: try key(request))
             do {
@@ -34,25 +34,40 @@ extension UploadsResource {
 
     func appendResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
         let writer = writer(dialect, request)
-        var provided: Int64?
-        do {
+        return try await reporting(writer) {
             let append = try ResumableReader.append(request.fields, dialect)
-            provided = append.offset
             var upload = try await find(request)
-            if try await !isRepeated(append, upload, request) {
-                upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+            do {
+                if try await !isRepeated(append, upload, request) {
+                    upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+                }
+            } catch let error as UploadError {
+                throw writer.problem(error, provided: append.offset)
             }
             guard upload.state == .complete else { return writer.appended(upload) }
             return writer.completed(upload, await completed(upload, request))
-        } catch let error as UploadError {
-            throw writer.problem(error, provided: provided)
         }
     }
 
     func statusOfResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
         let writer = writer(dialect, request)
-        return try await reporting(writer.report) {
-            try writer.status(try await durable(find(request, or: .read)))
+        do {
+            return try writer.status(try await durable(find(request, or: .read)))
+        } catch let error as UploadError {
+            throw writer.problem(error)
+        }
+    }
+
+    /// Runs a POST, PUT or PATCH.
+    private func reporting(
+        _ writer: ResumableWriter, _ run: () async throws -> UploadReply
+    ) async throws -> UploadReply {
+        do {
+            return try await run()
+        } catch let error as UploadError {
+            throw writer.problem(writer.problem(error))
+        } catch let problem as Problem {
+            throw writer.problem(problem)
         }
     }
 

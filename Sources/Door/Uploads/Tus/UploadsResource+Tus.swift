@@ -46,9 +46,16 @@ extension UploadsResource {
     /// Answers HEAD without a field that names a protocol, with the fields of all.
     func statusForAll(_ request: DoorRequest) async throws -> UploadReply {
         try await reportingTus(isHead: true) {
-            let upload = try await durable(find(request, or: .read))
+            let found = try await find(request, or: .read)
             let others = writer(ResumableDialect(nil), request)
-            // A client of the draft may have all bytes sent, and still has to complete the upload. It learns so here; a
+            let upload: Upload
+            do {
+                upload = try await durable(found)
+            } catch let error as UploadError where found.facts.origin == .resumable {
+                // Clients of the draft ask again after 5xx, and after 4xx they give up.
+                throw others.problem(error)
+            }
+            // A client of the draft may have sent all bytes, and still has to complete the upload. It learns so here; a
             // tus client finds no length, and does not take the offset for success.
             if upload.facts.origin != .tus, upload.state == .open, upload.offset == upload.length {
                 var reply = try others.status(upload)
