@@ -12,6 +12,8 @@ package protocol UploadService: Sendable {
     ///   - key: nil where the client sent none.
     /// - Returns: the upload, or the one that was made with the same key.
     func create(_ facts: UploadFacts, length: Int64?, key: IdempotencyKey?) async throws(UploadError) -> Upload
+    /// Takes an upload of at most ``UploadLimits/maxRowSize`` bytes as a whole.
+    func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload
     /// Makes a complete upload of complete ones, in their order. tus calls them partial and final.
     func concatenate(_ parts: [CommandID], _ facts: UploadFacts) async throws(UploadError) -> Upload
     /// An upload whose bytes so far are durable. A request that sends bytes to it is stopped: its client may be gone.

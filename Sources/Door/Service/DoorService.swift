@@ -48,7 +48,8 @@ package struct DoorService: Service {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
         let engine = UploadEngine(
-            store: client.store, spool: SpoolDirectory(path: client.directory.spool), limits: configuration.limits,
+            store: client.store, spool: SpoolDirectory(path: client.directory.resolved.spool),
+            limits: configuration.limits,
             rules: rules, logger: logger, hint: { [client] in client.hint(ready: $0) })
         let recovery = try await engine.recover()
         if recovery.open > 0 {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Commands
-internal import Glibc
 internal import HTTPClient
 internal import Logging
 internal import Operations
@@ -112,11 +111,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
     /// Absolute paths: a program has another working directory.
     private static func execDirectories(_ directory: DataDirectory) -> ExecDirectories {
-        var directory = directory
-        if let path = realpath(directory.path, nil) {
-            directory = DataDirectory(path: String(cString: path))
-            free(path)
-        }
+        let directory = directory.resolved
         let run = directory.run
         return ExecDirectories(temporary: directory.exec) { run.execLock($0) }
     }

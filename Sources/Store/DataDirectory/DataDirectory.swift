@@ -25,6 +25,13 @@ package struct DataDirectory: Sendable, Hashable {
 
     package var run: RunDirectory { RunDirectory(path: "\(path)/run") }
     package var spool: String { "\(path)/spool" }
+    /// The same directory by its absolute path, for what processes with other working directories read. Where it does
+    /// not exist, or cannot be resolved, as it is.
+    package var resolved: DataDirectory {
+        guard let path = realpath(path, nil) else { return self }
+        defer { free(path) }
+        return DataDirectory(path: String(cString: path))
+    }
     /// The responses of `fetch`; made with its first use.
     package var cache: String { "\(path)/cache" }
     /// The directories of programs for their temporary files; made with the first program.

@@ -24,7 +24,7 @@ extension UploadEngine {
             var after: CommandID?
             while true {
                 let page = try await uploads(shard, after: after)
-                for upload in page where upload.storage == .file { try await recover(upload, &recovery) }
+                for upload in page where upload.storage != .none { try await recover(upload, &recovery) }
                 guard let last = page.last else { break }
                 after = last.id
             }

@@ -81,7 +81,7 @@ package final class UploadEngine: UploadService {
         do throws(StoreError) { return try result.get() } catch { throw UploadError(error) }
     }
 
-    private func check(_ length: Int64?, _ facts: UploadFacts) throws(UploadError) {
+    func check(_ length: Int64?, _ facts: UploadFacts) throws(UploadError) {
         guard let length else { return }
         guard length >= 0 else { throw UploadError(.inconsistentLength, "An upload of \(length) bytes cannot be.") }
         let limit = maxSize(facts)
@@ -183,7 +183,7 @@ package final class UploadEngine: UploadService {
 
     /// The digest of a complete upload; nil where its bytes are not in the spool.
     package func digest(of upload: Upload, _ algorithm: UploadDigest.Algorithm) async -> UploadDigest? {
-        guard upload.state == .complete, upload.storage == .file else { return nil }
+        guard upload.state == .complete, upload.storage != .none else { return nil }
         let path = spool.file(of: upload.id)
         let found = await disk.run { () throws(Never) in
             Result { () throws(SystemError) in try SpoolFile(existing: path) }
@@ -250,16 +250,14 @@ package final class UploadEngine: UploadService {
         space.withLock { $0.release(upload.id) }
         guard upload.storage != .none else { return }
         do throws(UploadError) {
-            if upload.storage == .file {
-                try await onDisk { [spool] () throws(SystemError) in try spool.remove(upload.id) }
-            }
+            try await onDisk { [spool] () throws(SystemError) in try spool.remove(upload.id) }
             _ = try await commit(.dropBytes(upload.id))
         } catch {
             logger.warning("The bytes of upload \(upload.id) remain in the spool: \(error)")
         }
     }
 
-    private func removeFile(of id: CommandID) {
+    func removeFile(of id: CommandID) {
         Task { [disk, spool] in try? await disk.run { () throws(SystemError) in try spool.remove(id) } }
     }
 

@@ -47,6 +47,7 @@ final class Executor: Sendable {
     let committers: [GroupCommitter]
     /// Nil leaves payloads as they are.
     private let references: PayloadReferences?
+    private let uploads: SpooledUploads?
     let observer: (any ExecutionObserver)?
     let logger: Logger
     private let wakeReporter: @Sendable () -> Void
@@ -66,6 +67,7 @@ final class Executor: Sendable {
     init(
         registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
         startedExecutions: sending StartedExecutions?, references: PayloadReferences? = nil,
+        uploads: SpooledUploads? = nil,
         operationExecutor: (any TaskExecutor)? = nil, observer: (any ExecutionObserver)? = nil,
         wakeReporter: @escaping @Sendable () -> Void,
         publish: @escaping @Sendable (Published) -> Void = { _ in }
@@ -73,6 +75,7 @@ final class Executor: Sendable {
         self.registry = registry
         self.committers = committers
         self.references = references
+        self.uploads = uploads
         self.observer = observer
         self.logger = logger
         self.wakeReporter = wakeReporter
@@ -185,6 +188,7 @@ final class Executor: Sendable {
             // All threads may have been busy since it was given its slot.
             if Task.isCancelled { throw ExecutionNotBegun() }
             let execution = try references?.resolved(execution, for: operation) ?? execution
+            try uploads?.restore(execution.payload)
             if operation.preparesBeforeSending {
                 try await operation.prepare(execution)
                 guard await commitSent(execution) else { throw CancellationError() }

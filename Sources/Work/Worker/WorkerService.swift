@@ -69,6 +69,7 @@ package final class WorkerService: Service {
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             startedExecutions: startedExecutions, references: PayloadReferences(store: store),
+            uploads: SpooledUploads(store, spool: directory.resolved.spool),
             operationExecutor: configuration.operationsMayBlock
                 ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
                 : nil,

@@ -21,9 +21,11 @@ final class FakeUploads: UploadService {
     let limits: UploadLimits
     private let state = Mutex(State())
 
-    init(maxSize: Int64 = 1 << 20) {
+    /// - Parameter maxRowSize: -1: every upload has a file.
+    init(maxSize: Int64 = 1 << 20, maxRowSize: Int = -1) {
         var limits = UploadLimits()
         limits.maxSize = maxSize
+        limits.maxRowSize = maxRowSize
         self.limits = limits
     }
 
@@ -70,6 +72,22 @@ final class FakeUploads: UploadService {
             return .success(upload)
         }
         return try made.get()
+    }
+
+    func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload {
+        let upload = try await create(facts, length: Int64(bytes.count), key: nil)
+        guard upload.state == .open else { return upload }
+        let request = UploadAppend(offset: 0, size: Int64(bytes.count), completion: .atEnd)
+        do {
+            return try await append(request, to: upload.id) { receiver in
+                bytes.withUnsafeBytes { receiver.add($0) }
+                try await receiver.flush()
+            }
+        } catch {
+            // Nothing remains of it.
+            state.withLock { $0.uploads[upload.id] = nil }
+            throw error
+        }
     }
 
     func concatenate(_ parts: [CommandID], _ facts: UploadFacts) async throws(UploadError) -> Upload {

@@ -1,4 +1,5 @@
 import Commands
+import Foundation
 import Host
 import Logging
 import Store
@@ -46,6 +47,7 @@ final class UploadRig: Sendable {
             clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
+    func spooledFiles() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: spool.path) }
     func bytes(_ id: CommandID) -> [UInt8]? { contents(of: spool.file(of: id)) }
 }
 

@@ -33,11 +33,20 @@ struct RequestHead: Sendable {
         fields = HTTPFields()
         fields.reserveCapacity(head.headers.count)
         for (name, value) in head.headers where name.lowercased() != "host" {
+            // Space around a value is not a part of it (RFC 9110, section 5.5), and the parser leaves it at the end.
+            let value = Self.trimmed(value)
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
                 throw Problem(.badRequest, "bad-field", "A field of the request has an invalid name or value.")
             }
             fields.append(HTTPField(name: name, value: value))
         }
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        guard let last = value.utf8.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") else { return value }
+        var rest = value.utf8[...]
+        while let last = rest.last, last == UInt8(ascii: " ") || last == UInt8(ascii: "\t") { rest.removeLast() }
+        return String(Substring(rest))
     }
 
     static func announcesBody(_ head: HTTPRequestHead) -> Bool {

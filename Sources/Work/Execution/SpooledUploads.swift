@@ -1,0 +1,78 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Host
+internal import Store
+
+/// Makes the files of small uploads, whose bytes are in the store, where a crash of the machine has lost them.
+struct SpooledUploads: Sendable {
+    let store: any CommandStore
+    /// The spool, as payloads name it.
+    private let prefix: [UInt8]
+
+    /// - Parameter spool: its absolute path.
+    init(_ store: any CommandStore, spool: String) {
+        self.store = store
+        prefix = Array("\(spool)/".utf8)
+    }
+
+    /// Makes the file that a payload names, where it is missing. Blocks.
+    /// - Throws: ``CommandFailure`` where the file is needed and cannot be made.
+    func restore(_ payload: [UInt8]) throws(CommandFailure) {
+        guard let (path, id) = file(in: payload), !Self.isOfThisBoot(path) else { return }
+        do throws(StoreError) {
+            guard let upload = try store.upload(id), upload.storage == .row, let body = try store.uploadBody(id) else {
+                return
+            }
+            do throws(SystemError) { try Self.write(body, to: path) } catch { throw StoreError(error) }
+        } catch {
+            throw CommandFailure(
+                .command, reason: "the upload \(id) cannot be read: \(error.message)", delivery: .refused)
+        }
+    }
+
+    /// The first file of the spool that a payload names.
+    private func file(in payload: [UInt8]) -> (path: String, id: CommandID)? {
+        let idLength = 36
+        guard payload.count > prefix.count + idLength, let first = prefix.first else { return nil }
+        var position = 0
+        while let start = payload[position...].firstIndex(of: first) {
+            let end = start + prefix.count
+            guard end + idLength <= payload.count else { return nil }
+            if payload[start..<end].elementsEqual(prefix) {
+                let text = String(decoding: payload[end..<end + idLength], as: UTF8.self)
+                if let id = CommandID(text) {
+                    return (String(decoding: payload[start..<end + idLength], as: UTF8.self), id)
+                }
+            }
+            position = start + 1
+        }
+        return nil
+    }
+
+    /// Whether the file is there as it was written: the page cache has what this boot has written.
+    private static func isOfThisBoot(_ path: String) -> Bool {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return false }
+        var (now, uptime) = (timespec(), timespec())
+        clock_gettime(CLOCK_REALTIME, &now)
+        clock_gettime(CLOCK_BOOTTIME, &uptime)
+        return facts.st_mtim.tv_sec > now.tv_sec - uptime.tv_sec
+    }
+
+    /// Another worker may write the same bytes at the same time.
+    private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+        let temporary = "\(path).\(getpid())"
+        let descriptor = clinux_open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemError("create", temporary) }
+        defer { close(descriptor) }
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.write(descriptor, $0.baseAddress.map { $0 + done }, $0.count - done)
+            }
+            if count > 0 { done += count } else if errno != EINTR { throw SystemError("write", temporary) }
+        }
+        guard rename(temporary, path) == 0 else { throw SystemError("rename", temporary) }
+    }
+}
