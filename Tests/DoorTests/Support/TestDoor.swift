@@ -40,11 +40,13 @@ struct TestDoor: Sendable {
         var endpoints: [Endpoint]
         var configuration = DoorServerConfiguration()
         var authenticate: Dispatcher.Authenticate = { _ throws(Problem) in nil }
+        var observe: @Sendable (CompletedRequest) -> Void = { _ in }
 
         func run(_ body: (TestDoor) async throws -> Void) async throws {
             var logger = Logger(label: "door")
             logger.logLevel = .critical
-            let server = DoorServer(configuration, endpoints: endpoints, logger: logger, authenticate: authenticate)
+            let server = DoorServer(
+                configuration, endpoints: endpoints, logger: logger, observe: observe, authenticate: authenticate)
             let services = ServiceGroup(services: [server], gracefulShutdownSignals: [], logger: logger)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await services.run() }

@@ -65,6 +65,7 @@ struct Connection: Sendable {
         var response = problem.response(basePath: door.configuration.basePath, instance: id)
         complete(&response, id: id, closes: true)
         try await output.send(response, isHead: isHead, isHTTP10: false)
+        door.observe(CompletedRequest(id: id, status: problem.status, duration: .zero, isComplete: true))
     }
 
     private func answer(
@@ -72,6 +73,7 @@ struct Connection: Sendable {
     ) async throws -> Next {
         door.statistics.activeRequests.wrappingAdd(1, ordering: .relaxed)
         defer { door.statistics.activeRequests.wrappingSubtract(1, ordering: .relaxed) }
+        let began = MonotonicTime.now
         let head: RequestHead
         let isHTTP10 = wireHead.version != .http1_1
         do {
@@ -85,9 +87,10 @@ struct Connection: Sendable {
         let number = input.beginBody(head)
         if !head.hasBody { _ = try await input.nextBytes(of: number) {} }
         let request = makeRequest(head, input, number, output)
-        var response = await door.running.run { [door, isReserve] in
+        let answer = await door.running.run { [door, isReserve] in
             await door.respond(to: request, head: head, isReserve: isReserve)
         }
+        var response = answer.response
 
         // Upgraded protocols are not offered, and the parser reads nothing after a request that asks for one.
         var closes = isHTTP10 || !wireHead.isKeepAlive || wireHead.headers.contains(name: "upgrade")
@@ -99,7 +102,12 @@ struct Connection: Sendable {
         let isShort = !input.awaitsContinue && (head.length ?? .max) <= 64 << 10
         if input.hasUnreadBody, !isShort { closes = true }
         complete(&response, id: request.id, closes: closes)
-        guard await send(response, output, isHead: wireHead.method == .HEAD, isHTTP10: isHTTP10) else { return .close }
+        let isComplete = await send(response, output, isHead: wireHead.method == .HEAD, isHTTP10: isHTTP10)
+        door.observe(
+            CompletedRequest(
+                id: request.id, method: request.method, route: answer.route, status: response.status,
+                duration: .now - began, client: request.client, principal: answer.principal, isComplete: isComplete))
+        guard isComplete else { return .close }
         guard input.hasUnreadBody else { return closes || input.failure != nil ? .finish : .request }
         let isDrained = await drain(input)
         return closes || !isDrained ? .finish : .request

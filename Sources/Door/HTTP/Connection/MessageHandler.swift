@@ -12,6 +12,7 @@ final class MessageHandler: ChannelDuplexHandler {
     private let buffers: ReceiveBuffers
     private let statistics: DoorStatistics
     private var isInformational = false
+    private var isQuiescing = false
     private var isInputClosed = false
     private var isOutputClosed = false
 
@@ -63,14 +64,20 @@ final class MessageHandler: ChannelDuplexHandler {
         case .body(let buffer): context.write(Self.wrapOutboundOut(.body(.byteBuffer(buffer))), promise: promise)
         case .end(let trailers):
             if !isInformational { timers.responseWritten() }
+            guard isQuiescing, !timers.isAnswering else {
+                context.write(Self.wrapOutboundOut(.end(trailers)), promise: promise)
+                return
+            }
+            let promise = promise ?? context.eventLoop.makePromise()
             context.write(Self.wrapOutboundOut(.end(trailers)), promise: promise)
+            promise.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case is ChannelShouldQuiesceEvent:
-            // A running request ends the connection after its response.
+            isQuiescing = true
             if !timers.isAnswering { context.close(promise: nil) }
             return
         case ChannelEvent.inputClosed: isInputClosed = true

@@ -11,6 +11,14 @@ package struct Dispatcher: Sendable {
     /// - Throws: ``Problem`` where it has some that are not valid.
     package typealias Authenticate = @Sendable (DoorRequest) async throws(Problem) -> Principal?
 
+    /// A response, and what metrics and logs say of its request.
+    package struct Answer: Sendable {
+        package var response: Response
+        /// The path of the endpoint; nil where there was none.
+        package var route: String?
+        package var principal: Principal?
+    }
+
     private let routes: RouteTable
     private let basePath: String
     private let originCheck: OriginCheck
@@ -35,10 +43,10 @@ package struct Dispatcher: Sendable {
     ///   - request: with the path below the base path, and without parameters and principal.
     ///   - host: the field Host.
     ///   - isReserve: whether only essential endpoints are served, because connections run out.
-    package func respond(to request: DoorRequest, host: String, isReserve: Bool = false) async -> Response {
+    package func respond(to request: DoorRequest, host: String, isReserve: Bool = false) async -> Answer {
         guard let (endpoint, parameters) = routes.match(request.path) else {
             let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
-            return problem.response(basePath: basePath, instance: request.id)
+            return Answer(response: problem.response(basePath: basePath, instance: request.id))
         }
         var request = request
         request.parameters = parameters
@@ -55,7 +63,7 @@ package struct Dispatcher: Sendable {
             CORS.add(to: &response.headers, origin: request.fields[.origin], preflight: preflight)
         }
         endpoint.decorate?(request, &response)
-        return response
+        return Answer(response: response, route: endpoint.path, principal: request.principal)
     }
 
     private func handle(_ request: inout DoorRequest, at endpoint: Endpoint, host: String) async throws -> Response {

@@ -31,11 +31,13 @@ struct DoorChannel: ServerChildChannel {
     let running: RunningRequests
     let statistics: DoorStatistics
     let logger: Logger
+    let observe: @Sendable (CompletedRequest) -> Void
     private let basePath: [String]
 
     init(
         _ configuration: DoorServerConfiguration, dispatcher: Dispatcher, limit: ConnectionLimit,
-        running: RunningRequests, statistics: DoorStatistics, logger: Logger
+        running: RunningRequests, statistics: DoorStatistics, logger: Logger,
+        observe: @escaping @Sendable (CompletedRequest) -> Void
     ) {
         self.configuration = configuration
         self.dispatcher = dispatcher
@@ -47,6 +49,7 @@ struct DoorChannel: ServerChildChannel {
         self.running = running
         self.statistics = statistics
         self.logger = logger
+        self.observe = observe
         basePath = configuration.basePath.split(separator: "/").map(String.init)
     }
 
@@ -93,11 +96,13 @@ struct DoorChannel: ServerChildChannel {
     }
 
     /// - Parameter request: with the whole path.
-    func respond(to request: DoorRequest, head: RequestHead, isReserve: Bool) async -> Response {
-        if head.target.isAsterisk { return Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS"]) }
+    func respond(to request: DoorRequest, head: RequestHead, isReserve: Bool) async -> Dispatcher.Answer {
+        if head.target.isAsterisk {
+            return .init(response: Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS"]))
+        }
         guard request.path.starts(with: basePath) else {
-            return Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
-                .response(basePath: configuration.basePath, instance: request.id)
+            let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
+            return .init(response: problem.response(basePath: configuration.basePath, instance: request.id))
         }
         var request = request
         request.path.removeFirst(basePath.count)

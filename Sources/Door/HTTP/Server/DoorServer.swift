@@ -12,16 +12,22 @@ package struct DoorServer: Service {
     private let dispatcher: Dispatcher
     private let logger: Logger
     private let listening = FirstValue<Int>()
+    private let observe: @Sendable (CompletedRequest) -> Void
     package let statistics: DoorStatistics
 
-    /// - Parameter authenticate: called for endpoints that need a token.
+    /// - Parameters:
+    ///   - observe: called after each response, on the task of the connection: it must not block.
+    ///   - authenticate: called for endpoints that need a token.
     package init(
         _ configuration: DoorServerConfiguration, endpoints: [Endpoint], logger: Logger,
-        statistics: DoorStatistics = DoorStatistics(), authenticate: @escaping Dispatcher.Authenticate
+        statistics: DoorStatistics = DoorStatistics(),
+        observe: @escaping @Sendable (CompletedRequest) -> Void = { _ in },
+        authenticate: @escaping Dispatcher.Authenticate
     ) {
         self.configuration = configuration
         self.logger = logger
         self.statistics = statistics
+        self.observe = observe
         dispatcher = Dispatcher(
             endpoints, basePath: configuration.basePath, allowedOrigins: configuration.allowedOrigins, logger: logger,
             authenticate: authenticate)
@@ -52,7 +58,7 @@ package struct DoorServer: Service {
         let running = RunningRequests()
         let door = DoorChannel(
             configuration, dispatcher: dispatcher, limit: ConnectionLimit(max: maxConnections, statistics: statistics),
-            running: running, statistics: statistics, logger: logger)
+            running: running, statistics: statistics, logger: logger, observe: observe)
         var listeners = [try listener(door, .hostname(configuration.host, port: configuration.port), announces: true)]
         if let path = configuration.socketPath {
             listeners.append(try listener(door, .unixDomainSocket(path: path), announces: false))

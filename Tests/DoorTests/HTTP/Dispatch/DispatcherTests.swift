@@ -1,5 +1,6 @@
 import Door
 import HTTPTypes
+import Synchronization
 import Testing
 
 struct DispatcherTests {
@@ -50,6 +51,27 @@ struct DispatcherTests {
             #expect(try await client.exchange(request("GET", "/hello")).status == 200)
             await client.close()
         }
+    }
+
+    @Test func `each request is observed with its route, not its path`() async throws {
+        let observed = Mutex<[CompletedRequest]>([])
+        var setup = TestDoor.configured { _ in }
+        setup.authenticate = Self.authenticate
+        setup.observe = { request in observed.withLock { $0.append(request) } }
+        try await setup.run { door in
+            let client = try await door.connect()
+            _ = try await client.exchange(request("GET", "/facts/secret"))
+            _ = try await client.exchange(request("GET", "/nothing"))
+            _ = try await client.exchange(request("GET", "/scoped", "Authorization: Bearer reader"))
+            _ = try await client.exchange("nonsense\r\n\r\n")
+            await client.close()
+        }
+        let all = observed.withLock { $0 }
+        #expect(all.map(\.route) == ["/facts/{name}", nil, "/scoped", nil])
+        #expect(all.map(\.status.code) == [200, 404, 200, 400])
+        #expect(all.map(\.method) == [.get, .get, .get, nil])
+        #expect(all.map(\.principal?.name) == [nil, nil, "reader", nil])
+        #expect(all.map(\.isComplete) == [true, true, true, true])
     }
 
     @Test func `pages of other origins may use the endpoints that allow it`() async throws {
