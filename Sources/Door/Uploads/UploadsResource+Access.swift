@@ -52,6 +52,16 @@ extension UploadsResource {
             members: [.init("routes", .array(names.map { .string($0) }))])
     }
 
+    /// Checks that the token may still use the route of an upload: it may have lost it since the creation (time of check
+    /// to time of use).
+    func checkRoute(of upload: Upload, _ request: DoorRequest) throws(Problem) {
+        guard let route = upload.facts.route, let permitted = request.principal?.routes, !permitted.contains(route)
+        else { return }
+        throw Problem(
+            .forbidden, "route-forbidden", "This token may not use the route “\(route.excerpt)” of the upload any more."
+        )
+    }
+
     /// The properties that all protocols state in the same way.
     /// - Parameters:
     ///   - fileName: the name in the request; nil: that of the query.

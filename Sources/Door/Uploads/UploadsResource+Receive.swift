@@ -81,9 +81,4 @@ extension UploadsResource {
         return true
     }
 
-    /// Whether an append repeats the last one of a complete upload: its response was lost.
-    func isRepeated(_ append: UploadAppend, _ upload: Upload, _ request: DoorRequest) async throws -> Bool {
-        guard upload.state == .complete, append.offset == upload.offset else { return false }
-        return try await Self.isEmpty(request, size: append.size)
-    }
 }

@@ -53,6 +53,16 @@ struct PlainUploadTests {
         #expect(answer.status == 400 && client.uploads.all.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            ([.contentRange: "bytes 0-4/11"], 400), ([.contentEncoding: "gzip"], 415),
+            ([.contentEncoding: "gzip", .uploadComplete: "?1"], 415), ([.contentEncoding: "identity"], 201),
+        ] as [(HTTPFields, Int)])
+    func `a part of a file, and a coded one, are not taken for the file`(fields: HTTPFields, status: Int) async throws {
+        #expect(try await client.send(.put, "/uploads", fields, body: Array("hello".utf8)).status == status)
+        #expect(client.uploads.all.count == (status == 201 ? 1 : 0))
+    }
+
     @Test func `a cut body is deleted`() async throws {
         let body = UploadsClient.stream([Array("hello".utf8)], isCut: true)
         let answer = try await client.send(.post, "/uploads", [.contentLength: "11"], body: body)

@@ -112,6 +112,24 @@ struct UploadsAccessTests {
         #expect(client.uploads.all.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            [.tusResumable: "1.0.0", .contentType: MediaType.tus],
+            [.uploadComplete: "?1", .contentType: MediaType.partialUpload],
+        ] as [HTTPFields])
+    func `a token that has lost the route does not complete the upload`(fields: HTTPFields) async throws {
+        var client = client
+        client.principal?.routes = ["media"]
+        let created = try await client.send(
+            .post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "1"], query: [("route", "media")])
+        client.principal?.routes = ["archive"]
+        var fields = fields
+        fields[.uploadOffset] = "0"
+        #expect(try await client.send(.patch, created.path, fields, body: [1]).status == 403)
+        client.principal?.routes = ["media"]
+        #expect([201, 204].contains(try await client.send(.patch, created.path, fields, body: [1]).status))
+    }
+
     @Test func `the query and the metadata name one route`() async throws {
         let fields: HTTPFields = [.tusResumable: "1.0.0", .uploadLength: "5", .uploadMetadata: "route bWVkaWE="]
         #expect(try await client.send(.post, "/uploads", fields, query: [("route", "media")]).status == 201)

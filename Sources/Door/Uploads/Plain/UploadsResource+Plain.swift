@@ -7,6 +7,12 @@ extension UploadsResource {
     func createPlain(_ request: DoorRequest) async throws -> UploadReply {
         try await reporting(UploadProblems.problem) {
             if MediaType.read(request.fields) == MediaType.form { return try await createForm(request) }
+            try ContentCoding.check(request.fields)
+            guard request.fields[.contentRange] == nil else {
+                throw Problem(
+                    .badRequest, "partial-content",
+                    "Content-Range sends a part of a file, and the door takes whole ones here; resume by tus.")
+            }
             let size = try BodySize.read(request.fields)
             var facts = try facts(
                 .plain, request, fileName: fileName(request.fields), contentType: request.fields[.contentType],

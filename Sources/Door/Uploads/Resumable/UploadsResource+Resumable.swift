@@ -37,8 +37,11 @@ extension UploadsResource {
         return try await reporting(writer) {
             let append = try ResumableReader.append(request.fields, dialect)
             var upload = try await find(request)
+            try checkRoute(of: upload, request)
             do {
-                if try await !isRepeated(append, upload, request) {
+                if upload.state == .complete {
+                    try await checkRepeated(append, upload, request)
+                } else {
                     upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
                 }
             } catch let error as UploadError {
@@ -56,6 +59,12 @@ extension UploadsResource {
         } catch let error as UploadError {
             throw writer.problem(error)
         }
+    }
+
+    /// Checks an append to a complete upload. Its client may repeat the last one without bytes where it got no response.
+    private func checkRepeated(_ append: UploadAppend, _ upload: Upload, _ request: DoorRequest) async throws {
+        if append.offset == upload.offset, try await Self.isEmpty(request, size: append.size) { return }
+        throw UploadError(.complete, "The upload is complete with \(upload.offset) bytes, and takes no more.")
     }
 
     /// Runs a POST, PUT or PATCH.
@@ -90,6 +99,7 @@ extension UploadsResource {
     private func resumableFacts(
         _ creation: ResumableCreation, _ request: DoorRequest, _ dialect: ResumableDialect
     ) throws(Problem) -> UploadFacts {
+        try ContentCoding.check(request.fields)
         let type = MediaType.read(request.fields) == MediaType.partialUpload ? nil : request.fields[.contentType]
         var facts = try facts(
             .resumable, request, fileName: fileName(request.fields), contentType: type,

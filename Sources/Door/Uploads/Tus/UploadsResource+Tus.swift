@@ -17,12 +17,18 @@ extension UploadsResource {
         try await reportingTus {
             let append = try TusReader.append(request.fields)
             let upload = try await find(request)
+            try checkRoute(of: upload, request)
             if case .final = upload.facts.concatenation { throw TusReader.bodyOfFinal }
-            if try await isRepeated(append, upload, request) { return tusWriter(request).appended(upload) }
+            if upload.state == .complete {
+                let isEmpty = try await Self.isEmpty(request, size: append.size)
+                return try answerComplete(append, upload, isEmpty: isEmpty, request)
+            }
             do {
                 return tusWriter(request).appended(try await self.append(append, to: upload.id, body(request)))
             } catch let error as UploadError where error.code == .complete {
-                return try await answerComplete(append, upload.id, request)
+                // Another request has completed it meanwhile. The body may have been read already.
+                let upload = try await find(request)
+                return try answerComplete(append, upload, isEmpty: append.size == 0, request)
             }
         }
     }
@@ -109,17 +115,16 @@ extension UploadsResource {
         return tusWriter(request).created(try await service.concatenate(ids, facts), hasBody: false)
     }
 
-    /// Answers an append that the engine refuses because another request completed the upload meanwhile.
+    /// Answers an append to a complete upload. Its client sends the last bytes again where it got no response.
     private func answerComplete(
-        _ append: UploadAppend, _ id: CommandID, _ request: DoorRequest
-    ) async throws -> UploadReply {
-        let upload = try await find(id, for: request.principal)
+        _ append: UploadAppend, _ upload: Upload, isEmpty: Bool, _ request: DoorRequest
+    ) throws(UploadError) -> UploadReply {
         guard append.offset == upload.offset else {
             throw UploadError(
                 .offsetMismatch(expected: upload.offset),
                 "The request begins at \(append.offset), and the upload is complete with \(upload.offset) bytes.")
         }
-        guard append.size == 0 else {
+        guard isEmpty else {
             throw UploadError(
                 .tooLarge(limit: upload.offset), "The upload is complete with \(upload.offset) bytes; send no more.")
         }
