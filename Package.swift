@@ -130,6 +130,7 @@ let package = Package(
         module("SluiceTesting", ["Commands", "Coordination", "Operations", "Sluice", "Store", "Wire", "Work", log]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
+        module("Drafts", ["Commands", "Console", "FlowText", "Sluice", "Work"]),
         module(
             "Inspection",
             ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
@@ -161,7 +162,8 @@ let package = Package(
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
-                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", "Door",
+                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", "Drafts",
+                "Door",
                 "Uploads", log, lifecycle,
                 signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -296,6 +298,7 @@ let package = Package(
         tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
         tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
+        tests("Drafts", ["Drafts", "Commands", "FlowText", "Sluice", "Work"]),
         tests(
             "Inspection",
             [
@@ -305,7 +308,7 @@ let package = Package(
         tests(
             "SluiceCommand",
             [
-                "SluiceCommand", "Commands", "Sluice", "Store", "Work", "TestSupport",
+                "SluiceCommand", "Commands", "Drafts", "Sluice", "Store", "Work", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(

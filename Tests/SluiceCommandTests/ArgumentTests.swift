@@ -1,5 +1,6 @@
 import ArgumentParser
 import Commands
+import Drafts
 import Sluice
 import Testing
 

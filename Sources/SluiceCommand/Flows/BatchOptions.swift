@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Drafts
 internal import Sluice
 internal import Work
 

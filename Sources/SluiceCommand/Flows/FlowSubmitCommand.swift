@@ -69,8 +69,7 @@ struct FlowSubmitCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let document = try lines ? FlowFile.lines(file) : FlowFile.document(file)
-        var builder = FlowBuilder(data: data, file: FlowFile.name(file))
-        let flow = try await builder.flow(document)
+        let flow = try await document.draft(data, file: FlowFile.name(file))
         if check { return try say(flow) }
         let client = try data.client(BuiltInOperations.registry())
         let submission = try await client.submitOrFind(flow, allowUnknownTypes: allowUnknown)

@@ -1,14 +1,15 @@
 internal import Commands
 internal import Console
+internal import Drafts
 internal import FlowText
 internal import Sluice
 internal import Work
 
 /// Makes the action of a schedule of its body: operations check the payloads when it is put.
 struct ScheduleBuilder {
-    private var flows: FlowBuilder
+    private var registries: SubmitRegistries
 
-    init(data: DataOptions) { flows = FlowBuilder(data: data, file: nil) }
+    init(data: DataOptions) { registries = SubmitRegistries(data) }
 
     mutating func action(of definition: ScheduleDefinition) async throws -> ScheduleAction {
         do {
@@ -91,7 +92,7 @@ struct ScheduleBuilder {
             try BulkField.read(member, into: &options)
         }
         var draft = try CommandDraft(
-            type: type, payload: payload, options: options, registry: try await flows.registry(for: type))
+            type: type, payload: payload, options: options, registry: try await registries.registry(for: type))
         // The file of a payload may change until the schedule fires, so it is not the one that is checked here.
         if let inspected = try? JSONValue(parsing: draft.payload), inspected["source"] != nil, payload["source"] == nil
         {

@@ -1,8 +1,8 @@
 import Commands
+import Drafts
 import Sluice
 import Testing
-
-@testable import SluiceCommand
+import Work
 
 @Suite struct BulkFieldTests {
     private func read(_ name: String, _ value: JSONValue) throws -> SubmitOptions {
@@ -28,8 +28,8 @@ import Testing
             ("notBefore", "tomorrow"), ("destination", "host"), ("idempotent", "yes"), ("priority", 1),
         ] as [(String, JSONValue)])
     func `a member with a wrong name or value is refused by name`(_ name: String, _ value: JSONValue) {
-        let error = #expect(throws: ExitError.self) { try read(name, value) }
-        #expect(error?.code == .data)
-        #expect(error?.message?.contains("“\(name)”") == true)
+        let error = #expect(throws: PayloadError.self) { try read(name, value) }
+        #expect(error?.problem == .data)
+        #expect(error?.message.contains("“\(name)”") == true)
     }
 }

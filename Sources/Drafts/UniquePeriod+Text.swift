@@ -1,13 +1,12 @@
-internal import ArgumentParser
-internal import Commands
+package import Commands
 internal import Console
 
 extension UniquePeriod {
     /// The forms of a period, for error messages.
-    static let forms = "“kept”, “running”, or a time of at least 1 ms such as 10m or 24h"
+    package static let forms = "“kept”, “running”, or a time of at least 1 ms such as 10m or 24h"
 
     /// Reads `kept`, `running`, or a time such as `10m`, `24h`, `1h30m`. - Returns: nil for anything else.
-    init?(text: String) {
+    package init?(text: String) {
         switch text {
         case "kept": self = .kept
         case "running": self = .running
@@ -15,11 +14,5 @@ extension UniquePeriod {
             guard let duration = Duration(text: text), duration >= .milliseconds(1) else { return nil }
             self = .duration(duration)
         }
-    }
-
-    /// Reads the value of `--unique-for`.
-    init(option text: String) throws {
-        guard let period = UniquePeriod(text: text) else { throw ValidationError("it must be \(Self.forms).") }
-        self = period
     }
 }

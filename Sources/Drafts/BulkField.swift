@@ -1,24 +1,28 @@
-internal import Commands
+package import Commands
 internal import Console
-internal import Sluice
+package import Sluice
+package import Work
 
-/// The members of a line of bulk other than its payload.
-enum BulkField {
-    static func read(_ member: JSONValue.Member, into options: inout SubmitOptions) throws {
+/// The members of a line of bulk other than its payload, which are also the options of a flow and of a node.
+package enum BulkField {
+    /// - Throws: ``PayloadError`` `data` that names the member.
+    package static func read(
+        _ member: JSONValue.Member, into options: inout SubmitOptions
+    ) throws(PayloadError) {
         switch (member.name, member.value) {
         case ("qos", .string(let name)):
             guard let qos = QualityOfService(name: name) else {
                 let known = QualityOfService.allCases.map(\.name).joined(separator: ", ")
-                throw ExitError(.data, "“qos” is “\(name)” and must be one of \(known)")
+                throw PayloadError(.data, "“qos” is “\(name)” and must be one of \(known)")
             }
             options.qos = qos
         case ("idempotent", .bool(let value)): options.idempotent = value
         case ("uniqueKey", .string(let key)):
-            guard !key.isEmpty else { throw ExitError(.data, "“uniqueKey” is empty") }
+            guard !key.isEmpty else { throw PayloadError(.data, "“uniqueKey” is empty") }
             options.uniqueKey = key
         case ("uniqueFor", .string(let text)):
             guard let period = UniquePeriod(text: text) else {
-                throw ExitError(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
+                throw PayloadError(.data, "“uniqueFor” is “\(text)” and must be \(UniquePeriod.forms)")
             }
             options.uniqueFor = period
         case ("retryLimit", .integer(let limit)): options.retryLimit = Int(limit)
@@ -26,45 +30,48 @@ enum BulkField {
         case ("deadline", .string(let text)): options.deadline = try time(text, of: member.name)
         case ("destination", .string(let text)):
             guard let destination = Destination(text) else {
-                throw ExitError(.data, "“destination” is “\(text)”, which is not a URL")
+                throw PayloadError(.data, "“destination” is “\(text)”, which is not a URL")
             }
             options.destination = destination
         case ("orderingKey", .string(let key)):
-            guard !key.isEmpty else { throw ExitError(.data, "“orderingKey” is empty") }
+            guard !key.isEmpty else { throw PayloadError(.data, "“orderingKey” is empty") }
             options.orderingKey = key
         case ("keyLimit", .integer(let limit)):
-            guard (1...1000).contains(limit) else { throw ExitError(.data, "“keyLimit” must be from 1 to 1,000") }
+            guard (1...1000).contains(limit) else { throw PayloadError(.data, "“keyLimit” must be from 1 to 1,000") }
             options.keyLimit = Int(limit)
         case ("keyLimit", _):
-            throw ExitError(.data, "“keyLimit” must be a whole number, not \(member.value.kind)")
+            throw PayloadError(.data, "“keyLimit” must be a whole number, not \(member.value.kind)")
         case ("batch", .string(let text)):
-            guard let id = CommandID(text) else { throw ExitError(.data, "“batch” is “\(text)”, which is not a UUID") }
+            guard let id = CommandID(text) else {
+                throw PayloadError(.data, "“batch” is “\(text)”, which is not a UUID")
+            }
             options.batch = id
         case ("limit", .string(let name)):
             guard RateLimit.isName(name) else {
-                throw ExitError(.data, "“limit” is “\(name)”, not the name of a rate limit: \(RateLimit.nameForm)")
+                throw PayloadError(.data, "“limit” is “\(name)”, not the name of a rate limit: \(RateLimit.nameForm)")
             }
             options.limit = name
         case ("after", let value): options.dependencies = try dependencies(value)
         case ("qos", _), ("uniqueKey", _), ("orderingKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _),
             ("destination", _), ("batch", _), ("limit", _):
-            throw ExitError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
-        case ("idempotent", _): throw ExitError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
+            throw PayloadError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
+        case ("idempotent", _):
+            throw PayloadError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
         case ("retryLimit", _):
-            throw ExitError(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
+            throw PayloadError(.data, "“retryLimit” must be a whole number, not \(member.value.kind)")
         default:
-            throw ExitError(
+            throw PayloadError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
                     + "notBefore, deadline, destination, after, orderingKey, keyLimit, batch and limit")
         }
     }
 
-    private static func dependencies(_ value: JSONValue) throws -> [Dependency] {
+    private static func dependencies(_ value: JSONValue) throws(PayloadError) -> [Dependency] {
         let texts: [JSONValue] = if case .array(let texts) = value { texts } else { [value] }
-        return try texts.map { text in
+        return try texts.map { text throws(PayloadError) in
             guard let dependency = text.string.flatMap({ Dependency(text: $0) }) else {
-                throw ExitError(
+                throw PayloadError(
                     .data,
                     "“after” must be the id of a command, ID:success, ID:failure or ID:end, or a list of such, not "
                         + text.text)
@@ -73,9 +80,9 @@ enum BulkField {
         }
     }
 
-    private static func time(_ text: String, of name: String) throws -> Timestamp {
+    private static func time(_ text: String, of name: String) throws(PayloadError) -> Timestamp {
         guard let time = Timestamp(text: text, now: .now) else {
-            throw ExitError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or a time from now as in 10m")
+            throw PayloadError(.data, "“\(name)” is “\(text)” and must be RFC 3339, or a time from now as in 10m")
         }
         return time
     }

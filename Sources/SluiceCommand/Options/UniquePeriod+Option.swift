@@ -1,0 +1,11 @@
+internal import ArgumentParser
+internal import Commands
+internal import Drafts
+
+extension UniquePeriod {
+    /// Reads the value of `--unique-for`.
+    init(option text: String) throws {
+        guard let period = UniquePeriod(text: text) else { throw ValidationError("it must be \(Self.forms).") }
+        self = period
+    }
+}
