@@ -144,8 +144,8 @@ let package = Package(
         module(
             "Door",
             [
-                "Commands", "CLinux", "HTTPClient", "Host", "Operations", "Settings", "Sluice", "Store", "Uploads", log,
-                lifecycle,
+                "Commands", "CLinux", "Console", "Drafts", "FlowText", "Host", "HTTPClient", "Operations", "Settings",
+                "Sluice", "Store", "Uploads", "Work", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -284,7 +284,8 @@ let package = Package(
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "CLinux", "HTTPClient", "Host", "Store", "TestSupport", log, lifecycle,
+                "Door", "Uploads", "Commands", "CLinux", "FlowText", "HTTPClient", "Host", "Operations", "Store", "Work",
+                "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -85,7 +85,7 @@ struct ConfigurationFile {
             guard let root = try Yams.compose(yaml: SmallFile.read(path) ?? "") else {
                 return (ConfigReader(provider: environment), [])
             }
-            let known = withoutSchedules(root)
+            let known = withoutSections(root)
             guard known != root else {
                 let file = try await FileProvider<YAMLSnapshot>(config: place)
                 return (ConfigReader(providers: [environment, file]), keys(of: root))
@@ -97,10 +97,12 @@ struct ConfigurationFile {
         }
     }
 
-    /// ``ConfiguredSchedules`` reads that section, whose values are not plain settings.
-    private static func withoutSchedules(_ root: Node) -> Node {
-        guard var mapping = root.mapping, mapping[ConfiguredSchedules.key] != nil else { return root }
-        mapping[Node(ConfiguredSchedules.key)] = nil
+    /// ``ConfiguredSchedules`` and ``ConfiguredRoutes`` read these sections, whose values are not plain settings.
+    private static func withoutSections(_ root: Node) -> Node {
+        guard var mapping = root.mapping else { return root }
+        let sections = [ConfiguredSchedules.key, UploadRoutes.key].filter { mapping[$0] != nil }
+        guard !sections.isEmpty else { return root }
+        for section in sections { mapping[Node(section)] = nil }
         return .mapping(mapping)
     }
 

@@ -65,8 +65,8 @@ struct TokenCreateCommand: ParsableCommand {
         if !type.isEmpty || !to.isEmpty, !scopes.contains(.submit) {
             throw ValidationError("--type and --to limit submits, for which a token needs the scope “submit”.")
         }
-        for name in route where !TokenRecord.isName(name) {
-            throw ValidationError("'\(name)' is not the name of a route: \(TokenRecord.nameForm).")
+        for name in route where !UploadRoute.isName(name) {
+            throw ValidationError("'\(name)' is not the name of a route: \(UploadRoute.nameForm).")
         }
         for type in type where !CommandDraft.isType(type) {
             throw ValidationError("'\(type)' is not a command type: use 1 to 64 of a-z, 0-9, “.” and “-”.")
@@ -96,6 +96,16 @@ struct TokenCreateCommand: ParsableCommand {
         let end = record.expires.map { "It expires at \($0)." } ?? "It does not expire."
         Diagnostics.say(
             "“\(name)” (\(record.id)) may \(TokenText.sentence(record)). \(end) The token is not shown again.")
+        sayUnknownRoutes()
         try data.warn(of: store)
+    }
+
+    /// The route may be added to the configuration later.
+    private func sayUnknownRoutes() {
+        guard !route.isEmpty, let known = try? ConfiguredRoutes.read(data).names else { return }
+        for name in route where !known.contains(name) {
+            let near = NearestName.suggestion(for: name, among: known)
+            Diagnostics.say("the configuration has no route “\(name)”\(near)")
+        }
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Door
 internal import Glibc
 internal import HTTPClient
 internal import Inspection
@@ -34,7 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let others = await configuration(directory) + schedules() + StoredDataCheck(directory).findings()
+        let others = await configuration(directory) + schedules() + routes() + StoredDataCheck(directory).findings()
         let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
@@ -61,6 +62,16 @@ struct DoctorCommand: AsyncParsableCommand {
             return [Finding("schedules", .ok, "sluice.yaml has \(schedules.entries.count), which can be used")]
         } catch {
             return [Finding("schedules", .warning, ExitError(error).message ?? "\(error)")]
+        }
+    }
+
+    /// Whether the door could read the routes of sluice.yaml; nothing where it has none.
+    private func routes() -> [Finding] {
+        do {
+            let routes = try ConfiguredRoutes.read(data).routes
+            return routes.isEmpty ? [] : [Finding("routes", .ok, "sluice.yaml has \(routes.count), which can be used")]
+        } catch {
+            return [Finding("routes", .warning, ExitError(error).message ?? "\(error)")]
         }
     }
 

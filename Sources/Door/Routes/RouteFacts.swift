@@ -1,0 +1,87 @@
+package import Commands
+internal import HTTPClient
+package import Store
+
+/// The facts of an upload that fill the templates of a route.
+package struct RouteFacts: Sendable, Equatable {
+    package var id: CommandID
+    package var name: String?
+    package var contentType: String?
+    /// The values of `Upload-Metadata` that are text.
+    package var metadata: [String: String] = [:]
+    package var token: String?
+    /// The path of the bytes; nil before the upload is complete.
+    package var file: String?
+    package var size: Int64?
+    /// SHA-256 of the bytes; nil where it was not computed.
+    package var sha256: [UInt8]?
+
+    package init(id: CommandID) { self.id = id }
+
+    /// The facts that are known at creation.
+    package init(id: CommandID, _ facts: UploadFacts) {
+        self.id = id
+        name = facts.fileName
+        contentType = facts.contentType
+        metadata = Self.metadata(facts.metadata ?? "")
+        token = facts.token
+    }
+
+    /// The facts of a complete upload.
+    /// - Parameter file: the path of its bytes.
+    package init(_ upload: Upload, file: String, sha256: [UInt8]?) {
+        self.init(id: upload.id, upload.facts)
+        self.file = file
+        size = upload.offset
+        self.sha256 = sha256
+    }
+
+    /// Placeholders for the facts that are not known before the upload is complete: a check at creation uses them.
+    func sampled(length: Int64?) -> RouteFacts {
+        var facts = self
+        facts.file = file ?? "/spool/\(id)"
+        facts.size = size ?? length ?? 0
+        facts.sha256 = sha256 ?? [UInt8](repeating: 0, count: 32)
+        return facts
+    }
+
+    func value(of placeholder: RoutePlaceholder) throws(RouteTemplateError) -> String {
+        let value: String? =
+            switch placeholder {
+            case .file: file
+            case .name: name
+            // RFC 9110, section 8.3.
+            case .contentType: contentType ?? "application/octet-stream"
+            case .size: size.map { "\($0)" }
+            case .id: id.description
+            case .sha256: sha256.map { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+            // The door asks for no token.
+            case .token: token ?? ""
+            case .metadata(let key): metadata.first { $0.key.hasSameBytes(as: key) }?.value
+            }
+        guard let value else {
+            let remedy =
+                switch placeholder {
+                case .name: "state the name of the file"
+                case .metadata(let key): "send “\(key.excerpt)” in Upload-Metadata"
+                default: "the door does not know it"
+                }
+            throw RouteTemplateError(problem: "\(placeholder.text) is missing; \(remedy)")
+        }
+        return value
+    }
+
+    /// Reads `Upload-Metadata` of tus: pairs of a key and base64, separated by commas. A value that is not text is left
+    /// out. Source: tus 1.0.0, “Upload-Metadata”.
+    static func metadata(_ text: String) -> [String: String] {
+        var values: [String: String] = [:]
+        for pair in text.split(separator: ",") {
+            let parts = pair.split(separator: " ", omittingEmptySubsequences: true)
+            guard (1...2).contains(parts.count) else { continue }
+            let bytes = parts.count == 2 ? Base64.decode(parts[1].utf8) : []
+            guard let bytes, let value = String(validating: bytes, as: UTF8.self) else { continue }
+            values[String(parts[0])] = value
+        }
+        return values
+    }
+}

@@ -1,0 +1,162 @@
+package import Commands
+internal import Drafts
+internal import FlowText
+internal import Sluice
+package import Store
+package import Uploads
+package import Work
+
+extension UploadRoute {
+    /// Why an upload cannot take this route, as far as it is known when the upload is created: its length, a fact that is
+    /// missing, or a value that a template does not take.
+    /// - Parameter length: bytes in all; nil where they are not known.
+    /// - Throws: `tooLarge` or `invalid`.
+    package func check(_ facts: UploadFacts, id: CommandID, length: Int64?) throws(UploadError) {
+        if let maxSize, let length, length > maxSize {
+            throw UploadError(
+                .tooLarge(limit: maxSize), "The upload has \(length) bytes, and the route “\(name)” takes \(maxSize).")
+        }
+        let facts = RouteFacts(id: id, facts).sampled(length: length)
+        do throws(RouteTemplateError) {
+            _ = try key(uniqueKey, "uniqueKey", facts)
+            _ = try key(orderingKey, "orderingKey", facts)
+            switch action {
+            case .none: break
+            case .command(let command): _ = try command.payload.filled(facts)
+            case .flow(let flow): _ = try flow.filled(facts)
+            }
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    /// The key that decides the shard of the command: the ordering key, else the unique key; nil where the shard is free.
+    /// - Throws: `invalid`, as ``check(_:id:length:)``.
+    package func shardKey(_ facts: UploadFacts) throws(UploadError) -> String? {
+        let facts = RouteFacts(id: CommandID(high: 0, low: 0), facts)
+        do throws(RouteTemplateError) {
+            if let key = try key(orderingKey, "orderingKey", facts) { return key }
+            return try key(uniqueKey, "uniqueKey", facts)
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    /// The command or flow of a complete upload. Its operation checks the payload, which may read the file: blocks.
+    /// - Parameter registry: the operations that check the payloads of a type.
+    /// - Throws: `invalid` where a template or an operation refuses the upload, `failed` where its file cannot be read, and
+    ///   `unavailable` where the same call may succeed later.
+    package func result(
+        of facts: RouteFacts, registry: @escaping (String) throws -> OperationRegistry
+    ) throws(UploadError) -> RouteResult {
+        do {
+            switch action {
+            case .none: return .stored
+            case .command(let command): return .command(try draft(command, facts, registry))
+            case .flow(let flow): return .flow(try plan(flow, facts, registry))
+            }
+        } catch {
+            throw refusal(error)
+        }
+    }
+
+    private func draft(
+        _ command: RouteCommand, _ facts: RouteFacts, _ registry: (String) throws -> OperationRegistry
+    ) throws -> CommandDraft {
+        var options = SubmitOptions()
+        if let qos { options.qos = qos }
+        options.retryLimit = retryLimit
+        options.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
+        options.orderingKey = try key(orderingKey, "orderingKey", facts)
+        for member in command.options { try BulkField.read(member, into: &options) }
+        var payload = try command.payload.filled(facts)
+        if commandRemovesFile, let members = payload.members {
+            payload = .object(members + [.init("removeSource", true)])
+        }
+        var draft = try CommandDraft(
+            type: command.type, payload: payload, options: options, registry: try registry(command.type))
+        if uniqueKey != nil { draft.identity = identity(facts, try command.payload.filled(facts.masked)) }
+        return draft
+    }
+
+    private func plan(
+        _ flow: RouteFlow, _ facts: RouteFacts, _ registry: @escaping (String) throws -> OperationRegistry
+    ) throws -> FlowPlan {
+        var document = try flow.filled(facts)
+        if let qos { document.options.append(.init("qos", .string(qos.name))) }
+        var draft = try FlowBuilder(registry: registry).flow(document)
+        draft.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
+        draft.orderingKey = try key(orderingKey, "orderingKey", facts)
+        if uniqueKey != nil {
+            let masked = try flow.filled(facts.masked)
+            for index in draft.nodes.indices {
+                draft.nodes[index].draft.identity = identity(facts, masked.nodes[index].payload)
+            }
+            for index in draft.callbacks.indices {
+                draft.callbacks[index].draft.identity = identity(facts, masked.callbacks[index].node.payload)
+            }
+        }
+        return try FlowPlan(draft)
+    }
+
+    /// The work of an upload, by which two with one unique key are equal: the content counts, and not the name of its
+    /// spooled file.
+    private func identity(_ facts: RouteFacts, _ payload: JSONValue) -> [UInt8] {
+        JSONValue.object([
+            .init("payload", payload), .init("size", facts.size.map { .integer($0) } ?? .null),
+            .init("sha256", facts.sha256.map { .array($0.map { .integer(Int64($0)) }) } ?? .null),
+        ]).bytes
+    }
+
+    private func key(
+        _ template: RouteTemplate?, _ name: String, _ facts: RouteFacts
+    ) throws(RouteTemplateError) -> String? {
+        guard let template else { return nil }
+        let key: String
+        do throws(RouteTemplateError) { key = try template.filled(facts) } catch {
+            throw RouteTemplateError(problem: "“\(name)”: \(error.problem)")
+        }
+        guard (1...512).contains(key.utf8.count) else {
+            throw RouteTemplateError(
+                problem: "“\(name)” would have \(key.utf8.count) bytes; a key has from 1 to 512: shorten the name")
+        }
+        return key
+    }
+
+    private func refusal(_ error: any Error) -> UploadError {
+        let template = error as? RouteTemplateError
+        let place = template.map(\.pointer).flatMap { $0.isEmpty ? nil : $0 }.map {
+            "“\($0.dropFirst().replacing("/", with: "."))”: "
+        }
+        let sentence = template?.problem ?? "\(error)"
+        return UploadError(
+            Self.code(error),
+            "The route “\(name)” does not take this upload: \(place ?? "")\(sentence)"
+                + (sentence.hasSuffix(".") ? "" : "."))
+    }
+
+    private static func code(_ error: any Error) -> UploadError.Code {
+        switch error {
+        case let error as FlowBuildError: return code(error.cause)
+        case let error as PayloadError:
+            switch error.problem {
+            case .data, .usage: return .invalid
+            case .source: return .failed
+            case .passing: return .unavailable
+            }
+        case is RouteTemplateError, is FlowError: return .invalid
+        // Of the registry.
+        default: return .unavailable
+        }
+    }
+}
+
+extension RouteFacts {
+    /// Without the facts that differ in each upload.
+    fileprivate var masked: RouteFacts {
+        var facts = self
+        facts.id = CommandID(high: 0, low: 0)
+        facts.file = "/"
+        return facts
+    }
+}

@@ -1,0 +1,136 @@
+internal import ArgumentParser
+internal import Commands
+internal import Door
+internal import Glibc
+internal import Host
+internal import Store
+internal import Uploads
+internal import Work
+
+struct RouteCheckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Check the routes of a file, and show what an upload would become.",
+        discussion: """
+            Each route is filled with the facts of a sample, and its operations check the payloads as they do at submit. \
+            Nothing is submitted, and no data directory is needed. {metadata.KEY} is “sample” where --metadata does not state it.
+
+            EXAMPLES
+              sluice route check sluice.yaml
+              sluice route check sluice.yaml --name 'a b.mp4' --content-type video/mp4 --metadata album=2026
+              sluice route check sluice.yaml --json | jq '.commands[].payload'
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    @Argument(
+        help: ArgumentHelp("The file; - for standard input.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
+    var file: String
+
+    @Option(name: .long, help: ArgumentHelp("The name of the sample.", valueName: "name"))
+    var name = "sample.bin"
+
+    @Option(name: .long, help: ArgumentHelp("The content type of the sample.", valueName: "type"))
+    var contentType: String?
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp("Metadata of the sample; may be given several times.", valueName: "key=value"))
+    var metadata: [String] = []
+
+    @Flag(name: .long, help: "Accept types that no worker has ever been able to run.")
+    var allowUnknown = false
+
+    func validate() throws {
+        for pair in metadata where pair.utf8.first == UInt8(ascii: "=") || !pair.utf8.contains(UInt8(ascii: "=")) {
+            throw ValidationError("'\(pair)' is not metadata: write key=value.")
+        }
+    }
+
+    func run() async throws {
+        let routes = try ConfiguredRoutes.read(file, FlowFile.bytes(file)).routes
+        var registries = SubmitRegistries(data)
+        let lookup = await registries.lookup(for: routes.flatMap(\.types))
+        let known = Self.knownTypes(data)
+        let sample = try SampleFile()
+        defer { sample.remove() }
+        var problems = 0
+        for route in routes {
+            do {
+                if let unknown = route.types.first(where: { !known.contains($0) }), !allowUnknown {
+                    throw ExitError(
+                        .configuration,
+                        "The route “\(route.name)”: no worker runs “\(unknown)”; known types are "
+                            + known.sorted().joined(separator: ", "))
+                }
+                show(route, try route.result(of: facts(route, sample.path), registry: lookup), sample.path)
+            } catch {
+                problems += 1
+                Output.flush()
+                Diagnostics.say(
+                    "\(file): \((error as? UploadError)?.message ?? ExitError(error).message ?? "\(error)")")
+            }
+        }
+        if routes.isEmpty { Diagnostics.say("\(file) has no routes; “sluice route --help” says how to make one") }
+        if problems > 0 { throw ExitError(.configuration, nil) }
+    }
+
+    private func facts(_ route: UploadRoute, _ path: String) -> RouteFacts {
+        var values: [String: String] = [:]
+        for pair in metadata {
+            guard let equals = pair.utf8.firstIndex(of: UInt8(ascii: "=")) else { continue }
+            values[String(pair[..<equals])] = String(pair[pair.utf8.index(after: equals)...])
+        }
+        return route.sample(file: path, name: name, contentType: contentType, metadata: values)
+    }
+
+    /// Those of the store, where there is one.
+    private static func knownTypes(_ data: DataOptions) -> Set<String> {
+        guard let (_, store) = try? data.store(), let types = try? store.types() else { return CommandType.builtIn }
+        return types
+    }
+
+    private func show(_ route: UploadRoute, _ result: RouteResult, _ path: String) {
+        let drafts: [CommandDraft] =
+            switch result {
+            case .stored: []
+            case .command(let draft): [draft]
+            case .flow(let plan): plan.nodes.map(\.draft) + plan.flow.callbacks.map(\.draft)
+            }
+        if print.json {
+            let commands = drafts.map { draft in
+                JSONValue.object([
+                    .init("type", .string(draft.type)), .init("destination", .string(draft.destination.text)),
+                    .init("qos", .string(draft.qos.name)),
+                    .init("payload", (try? JSONValue(parsing: draft.payload)) ?? .null),
+                ])
+            }
+            Output.line(JSONValue.object(route.members + [.init("commands", .array(commands))]).bytes)
+            return
+        }
+        let places = drafts.filter { $0.destination != .none }.map(\.destination.text)
+        let unique = places.enumerated().filter { !places[..<$0.offset].contains($0.element) }.map(\.element)
+        let to = unique.isEmpty ? "" : " to \(unique.joined(separator: ", "))"
+        Output.line("\(route.name): \(route.summary)\(to)")
+    }
+}
+
+/// An empty file that operations can look at.
+private struct SampleFile {
+    let path: String
+
+    init() throws {
+        var template = Array(
+            "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/sluice-route.XXXXXX".utf8CString)
+        let descriptor = mkstemp(&template)
+        guard descriptor >= 0 else {
+            throw ExitError(.cannotCreate, "cannot create a sample file: \(SystemError().reason)")
+        }
+        close(descriptor)
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    func remove() { unlink(path) }
+}

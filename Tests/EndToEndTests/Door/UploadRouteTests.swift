@@ -1,0 +1,90 @@
+import Commands
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEndTests {
+    /// `sluice route` on configurations, without a door.
+    struct UploadRouteTests {
+        private static let routes = """
+            routes:
+              archive:
+                command: {type: upload, payload: {to: "https://media.example.com/in/{name}", method: PUT}}
+                qos: utility
+                maxSize: 20GiB
+                retention: 12h
+              publish:
+                flow: {nodes: {store: {type: s3, payload: {file: "{file}", endpoint: "https://s3.example.com", bucket: media, key: "{name}"}}}}
+              inbox: {}
+            """
+
+        @Test func `the routes of the configuration are listed`() async throws {
+            try await Installation.with { installation in
+                let none = try await installation.sluice("route", "list")
+                #expect(none.code == 0 && none.errors.contains("no routes"), "\(none.errors)")
+                let file = try installation.directory.file("routes.yaml", Array(Self.routes.utf8))
+                let listed = try await installation.sluice("route", "list", "--config", file)
+                #expect(listed.lines.count == 4, "\(listed.errors)")
+                #expect(listed.output.contains("flow flow (1 node)"), "\(listed.output)")
+                let lines = try await installation.sluice("route", "list", "--config", file, "--json").lines
+                let values = try lines.map { try JSONValue(parsing: Array($0.utf8)) }
+                #expect(values.map { $0["becomes"]?.string } == ["command", "flow", "stored"])
+                #expect(values[0]["maxSize"] == 21_474_836_480 && values[0]["retention"] == 43_200)
+            }
+        }
+
+        @Test func `a check shows the commands of a sample, and submits nothing`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("routes.yaml", Array(Self.routes.utf8))
+                let checked = try await installation.sluice("route", "check", file)
+                #expect(checked.code == 0, "\(checked.errors)")
+                #expect(checked.lines.first == "archive: upload to https://media.example.com:443", "\(checked.output)")
+                let lines = try await installation.sluice("route", "check", file, "--name", "a b.mp4", "--json").lines
+                let archive = try JSONValue(parsing: Array(try #require(lines.first).utf8))
+                let payload = archive["commands"]?.elements?.first?["payload"]
+                #expect(payload?["to"] == "https://media.example.com/in/a%20b.mp4", "\(archive)")
+                #expect(!FileManager.default.fileExists(atPath: installation.data))
+            }
+        }
+
+        @Test(arguments: [
+            ("routes:\n  a:\n    command: {type: upload, payload: {to: \"https://h/{nam}\"}}", ":3: route “a”"),
+            ("routes:\n  a:\n    command: {type: uplaod}", "no worker runs “uplaod”"),
+            (
+                "routes:\n  a:\n    command: {type: upload, payload: {to: https://h/, metod: PUT}}",
+                "unknown key “metod”"
+            ),
+            ("routes:\n  a: {comand: {}}", "is it “command”?"), ("routes: [", ":"),
+        ])
+        func `a wrong route is a configuration error that names it`(text: String, problem: String) async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("routes.yaml", Array(text.utf8))
+                let checked = try await installation.sluice("route", "check", file)
+                #expect(
+                    checked.code == 78 && checked.errors.contains(problem), "\(checked.code ?? -1) \(checked.errors)")
+            }
+        }
+
+        @Test func `the routes of the example configuration can be used`() async throws {
+            try await Installation.with { installation in
+                let example = "\(Installation.repository)/deploy/sluice.example.yaml"
+                let lines = String(decoding: try #require(contents(of: example)), as: UTF8.self)
+                    .split(separator: "\n").map { line in
+                        line.hasPrefix("# ") && !line.hasPrefix("#  ")
+                            ? "" : line.hasPrefix("#") ? line.dropFirst() : line
+                    }
+                let file = try installation.directory.file("sluice.yaml", Array(lines.joined(separator: "\n").utf8))
+                let checked = try await installation.sluice("route", "check", file)
+                #expect(checked.code == 0 && checked.lines.count == 3, "\(checked.errors)")
+            }
+        }
+
+        @Test func `other commands read a configuration with routes`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("routes.yaml", Array(Self.routes.utf8))
+                _ = try await installation.up("--config", file)
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+            }
+        }
+    }
+}
