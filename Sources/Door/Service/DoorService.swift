@@ -5,7 +5,8 @@ package import Logging
 internal import ServiceLifecycle
 package import Sluice
 internal import Store
-package import Uploads
+internal import Uploads
+package import Work
 
 /// The door of a data directory: takes uploads, and answers requests over HTTP, until it is shut down.
 package struct DoorService: Service {
@@ -22,23 +23,24 @@ package struct DoorService: Service {
     private let client: SluiceClient
     private let configuration: DoorConfiguration
     private let address: ListenAddress
-    private let rules: any UploadRules
-    private let routes: any UploadRoutes
+    private let routes: UploadRoutes
+    private let registry: @Sendable (String) throws -> OperationRegistry
     private let logger: Logger
     private let whenListening: @Sendable (Listening) -> Void
 
     /// - Parameters:
     ///   - address: port 0 takes any free port.
-    ///   - routes: names of `rules`.
+    ///   - registry: the operations that check the payloads of a type.
     package init(
-        _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress, rules: any UploadRules,
-        routes: any UploadRoutes, logger: Logger, whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
+        _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress, routes: UploadRoutes,
+        registry: @escaping @Sendable (String) throws -> OperationRegistry, logger: Logger,
+        whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
     ) {
         self.client = client
         self.configuration = configuration
         self.address = address
-        self.rules = rules
         self.routes = routes
+        self.registry = registry
         self.logger = logger
         self.whenListening = whenListening
     }
@@ -50,7 +52,7 @@ package struct DoorService: Service {
         let engine = UploadEngine(
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.spool),
             limits: configuration.limits,
-            rules: rules, logger: logger, hint: { [client] in client.hint(ready: $0) })
+            rules: RouteRules(routes, registry: registry), logger: logger, hint: { [client] in client.hint(ready: $0) })
         let recovery = try await engine.recover()
         if recovery.open > 0 {
             logger.info(
@@ -97,7 +99,7 @@ package struct DoorService: Service {
         options.sendsInterimResponses = configuration.sendsInterimResponses
         options.find = { try await engine.peek($0) }
         options.digest = { await engine.digest(of: $0, $1) }
-        return UploadsResource(engine, routes: routes, options: options).endpoints
+        return UploadsResource(engine, routes: Set(routes.names), options: options).endpoints
     }
 
     /// Ends what has expired, once a second.

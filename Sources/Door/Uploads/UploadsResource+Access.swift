@@ -36,7 +36,7 @@ extension UploadsResource {
                 .badRequest, "invalid-route",
                 "The query names the route “\(query.excerpt)”, and the upload “\(stated.excerpt)”; send one of them.")
         }
-        let permitted = request.principal?.routes.map { routes.names.intersection($0) } ?? routes.names
+        let permitted = request.principal?.routes.map { routes.intersection($0) } ?? routes
         let problem: String
         if let name = query ?? stated {
             guard !permitted.contains(name) else { return name }

@@ -7,10 +7,11 @@ package import Uploads
 /// The paths `/uploads` and `/uploads/{id}` for all upload protocols.
 package struct UploadsResource: Sendable {
     let service: any UploadService
-    let routes: any UploadRoutes
+    /// The names of the routes.
+    let routes: Set<String>
     let options: UploadsOptions
 
-    package init(_ service: any UploadService, routes: any UploadRoutes, options: UploadsOptions = UploadsOptions()) {
+    package init(_ service: any UploadService, routes: Set<String>, options: UploadsOptions = UploadsOptions()) {
         self.service = service
         self.routes = routes
         self.options = options

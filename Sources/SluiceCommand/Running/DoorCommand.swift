@@ -5,7 +5,6 @@ internal import Operations
 internal import ServiceLifecycle
 internal import Sluice
 internal import Store
-internal import Uploads
 
 struct DoorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -51,8 +50,11 @@ struct DoorCommand: AsyncParsableCommand {
         let client = try SluiceClient(
             directory: directory, store: store, registry: BuiltInOperations.registry(try file.uploads()))
         let address = listen ?? file.door.listen ?? Self.defaultAddress
+        let routes = try ConfiguredRoutes.read(data)
+        var registries = SubmitRegistries(data)
+        let registry = await registries.lookup(for: Set(routes.routes.flatMap(\.types)))
         let service = DoorService(
-            client, file.door, address: address, rules: NoRoutes(), routes: NoRoutes(), logger: logger
+            client, file.door, address: address, routes: routes, registry: registry, logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             Notify.ready()

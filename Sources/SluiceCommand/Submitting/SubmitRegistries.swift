@@ -22,7 +22,7 @@ struct SubmitRegistries {
     }
 
     /// The registries of these types, which a builder looks up. The lookup throws the error of a type.
-    mutating func lookup(for types: some Sequence<String>) async -> (String) throws -> OperationRegistry {
+    mutating func lookup(for types: some Sequence<String>) async -> @Sendable (String) throws -> OperationRegistry {
         for type in types { _ = try? await registry(for: type) }
         return { [registries] type in
             guard let registry = registries[type] else { throw ExitError(.internalError, "no registry for \(type)") }

@@ -54,3 +54,8 @@ extension UniqueKey: Hashable {
         }
     }
 }
+
+extension CommandID {
+    /// The last byte of the ids of commands with this ordering key, or with this unique key and no ordering key.
+    package static func shardByte(ofKey key: String) -> UInt8 { UniqueKey.shardByte(of: key) }
+}

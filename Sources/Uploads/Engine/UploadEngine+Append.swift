@@ -141,7 +141,7 @@ extension UploadEngine {
         (whole.offset, whole.length, whole.state) = (length, length, .complete)
         let submission: UploadSubmission?
         do throws(UploadError) {
-            submission = try whole.isPartial ? nil : rules.submission(for: whole, file: spool.file(of: id))
+            submission = try await self.submission(of: whole)
         } catch {
             throw await refuse(id, error)
         }
@@ -167,6 +167,24 @@ extension UploadEngine {
             await dropBytes(of: now)
         }
         return now
+    }
+
+    /// The command that a complete upload becomes.
+    func submission(of upload: Upload) async throws(UploadError) -> UploadSubmission? {
+        if upload.isPartial { return nil }
+        let path = spool.file(of: upload.id)
+        let needsDigest = rules.needsDigest(upload.facts)
+        var sha256: [UInt8]?
+        if needsDigest {
+            if let stated = upload.facts.digest, stated.algorithm == .sha256 {
+                sha256 = stated.bytes
+            } else {
+                sha256 = await digest(of: upload, .sha256)?.bytes
+            }
+        }
+        return try await disk.run { [rules, sha256] () throws(UploadError) in
+            try rules.submission(for: upload, file: path, sha256: sha256)
+        }
     }
 
     /// Ends an upload that cannot become a command.

@@ -26,11 +26,12 @@ extension UploadEngine {
         var upload = Upload(id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.offset = length
         upload.state = .complete
+        upload.storage = .row
         try await reserve(upload.id, length)
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
             try await onDisk { () throws(SystemError) in try SpoolFile(path).write(bytes, at: 0) }
-            let submission = try rules.submission(for: upload, file: path)
+            let submission = try await submission(of: upload)
             upload.due = submission == nil ? nil : now + Self.firstLook
             guard let stored = try await commit(.store(upload, body: bytes, submission)).upload else {
                 throw UploadError.notFound(upload.id)

@@ -7,11 +7,14 @@ package protocol UploadRules: Sendable {
     func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8?
     /// The bytes of one upload that its route takes; nil: as many as the door takes.
     func maxSize(for facts: UploadFacts) -> Int64?
-    /// The command that a complete upload becomes; nil where it stays in the spool.
+    /// Whether ``submission(for:file:sha256:)`` needs the SHA-256 of the bytes.
+    func needsDigest(_ facts: UploadFacts) -> Bool
+    /// The command that a complete upload becomes; nil where it stays in the spool. May read the file: blocks.
     /// - Parameters:
     ///   - upload: with its final length.
     ///   - file: the path of its bytes.
-    func submission(for upload: Upload, file: String) throws(UploadError) -> UploadSubmission?
+    ///   - sha256: of the bytes, where it is needed.
+    func submission(for upload: Upload, file: String, sha256: [UInt8]?) throws(UploadError) -> UploadSubmission?
     /// How long the bytes stay after the success of the command.
     func retention(for facts: UploadFacts) -> Duration
 }
@@ -25,6 +28,9 @@ package struct NoRoutes: UploadRules {
         throw UploadError(.invalid, "There is no route “\(route)”; add it to “routes” in sluice.yaml.")
     }
     package func maxSize(for facts: UploadFacts) -> Int64? { nil }
-    package func submission(for upload: Upload, file: String) throws(UploadError) -> UploadSubmission? { nil }
+    package func needsDigest(_ facts: UploadFacts) -> Bool { false }
+    package func submission(
+        for upload: Upload, file: String, sha256: [UInt8]?
+    ) throws(UploadError) -> UploadSubmission? { nil }
     package func retention(for facts: UploadFacts) -> Duration { .zero }
 }

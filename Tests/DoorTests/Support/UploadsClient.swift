@@ -12,10 +12,6 @@ import Uploads
 
 /// Sends requests to the upload endpoints as the dispatcher does, without sockets.
 struct UploadsClient {
-    struct Routes: UploadRoutes {
-        var names: Set<String>
-    }
-
     var uploads = FakeUploads()
     var options = UploadsOptions()
     var principal: Principal? = Principal(token: "studio", name: "Studio", scopes: [.upload])
@@ -46,7 +42,7 @@ struct UploadsClient {
             interim.withLock { $0.append(UploadsAnswer(status: status.code, fields: fields)) }
         }
         request.principal = principal
-        let endpoints = UploadsResource(uploads, routes: Routes(names: routes), options: options).endpoints
+        let endpoints = UploadsResource(uploads, routes: routes, options: options).endpoints
         let endpoint = try #require(endpoints.first { $0.path.split(separator: "/").count == parts.count })
         if parts.count == 2 { request.parameters["id"] = parts[1] }
         var answer: UploadsAnswer

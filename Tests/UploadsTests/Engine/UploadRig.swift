@@ -64,7 +64,12 @@ struct TestRules: UploadRules {
 
     func maxSize(for facts: UploadFacts) -> Int64? { facts.route.flatMap { sizes[$0] } }
 
-    func submission(for upload: Upload, file: String) throws(UploadError) -> UploadSubmission? {
+    func needsDigest(_ facts: UploadFacts) -> Bool { facts.route == "key" }
+
+    func submission(
+        for upload: Upload, file: String, sha256: [UInt8]?
+    ) throws(UploadError) -> UploadSubmission? {
+        if upload.facts.route == "key", sha256?.count != 32 { throw UploadError(.failed, "There is no digest.") }
         guard let route = upload.facts.route else { return nil }
         return .command(draft(route))
     }
