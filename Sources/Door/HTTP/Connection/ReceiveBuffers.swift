@@ -1,44 +1,41 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The size of receive buffers: together they stay within a budget, however many bodies arrive at once.
-final class ReceiveBudget: Sendable {
-    /// Bytes for all connections.
-    private static let total = 64 << 20
-    /// Parts that wait between a socket and its handler.
-    private static let partsPerConnection = 10
-    static let sizes = (16 << 10)...(256 << 10)
-
-    private let bodies = Atomic<Int>(0)
-
-    func bodyBegan() { bodies.wrappingAdd(1, ordering: .relaxed) }
-    func bodyEnded() { bodies.wrappingSubtract(1, ordering: .relaxed) }
-
-    var bufferSize: Int { Self.bufferSize(bodies: bodies.load(ordering: .relaxed)) }
-
-    static func bufferSize(bodies: Int) -> Int {
-        let share = total / partsPerConnection / max(1, bodies)
-        return min(max(share, sizes.lowerBound), sizes.upperBound)
-    }
-}
-
 /// Allocates the receive buffers of one connection: large ones only while a body arrives.
 final class ReceiveBuffers: RecvByteBufferAllocator {
+    private enum Phase {
+        case head, body, idle
+
+        var counts: (active: Int, idle: Int) {
+            switch self {
+            case .head: (0, 0)
+            case .body: (1, 0)
+            case .idle: (0, 1)
+            }
+        }
+    }
+
     private let budget: ReceiveBudget
-    private let isReadingBody = Atomic<Bool>(false)
+    private let phase = Mutex(Phase.head)
 
     init(_ budget: ReceiveBudget) { self.budget = budget }
 
-    deinit { if isReadingBody.load(ordering: .relaxed) { budget.bodyEnded() } }
+    deinit {
+        let counts = phase.withLock { $0.counts }
+        budget.add(active: -counts.active, idle: -counts.idle)
+    }
 
     func setReadingBody(_ isReading: Bool) {
-        let was = isReadingBody.exchange(isReading, ordering: .relaxed)
-        guard was != isReading else { return }
-        if isReading { budget.bodyBegan() } else { budget.bodyEnded() }
+        phase.withLock { phase in
+            let next: Phase = isReading ? .body : (phase == .head ? .head : .idle)
+            let (old, new) = (phase.counts, next.counts)
+            budget.add(active: new.active - old.active, idle: new.idle - old.idle)
+            phase = next
+        }
     }
 
     private var size: Int {
-        isReadingBody.load(ordering: .relaxed) ? budget.bufferSize : ReceiveBudget.sizes.lowerBound
+        phase.withLock { $0 == .body } ? budget.bodySize : ReceiveBudget.headSize
     }
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer { allocator.buffer(capacity: size) }

@@ -65,6 +65,8 @@ struct DoorChannel: ServerChildChannel {
             }
             let buffers = ReceiveBuffers(budget)
             try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
+            // NIO keeps as many buffers of each connection, also of an idle one.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
             let progress = BodyProgress(rate: configuration.minBodyRate, window: configuration.bodyRateWindow)
             let timers = ConnectionTimers(configuration, progress: progress, eventLoop: channel.eventLoop)
             var framing = HTTPResponseEncoder.Configuration()

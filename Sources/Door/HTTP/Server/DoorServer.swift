@@ -8,6 +8,9 @@ internal import ServiceLifecycle
 
 /// The HTTP server of the door.
 package struct DoorServer: Service {
+    /// The connections that a shutdown had to wait for did not end in time.
+    private struct ShutdownExpired: Error {}
+
     private let configuration: DoorServerConfiguration
     private let dispatcher: Dispatcher
     private let logger: Logger
@@ -107,6 +110,3 @@ package struct DoorServer: Service {
             configuration: settings, onServerRunning: announce, eventLoopGroup: group, logger: quiet)
     }
 }
-
-/// The connections that a shutdown had to wait for did not end in time.
-private struct ShutdownExpired: Error {}
