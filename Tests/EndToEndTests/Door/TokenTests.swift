@@ -18,6 +18,7 @@ extension EndToEndTests {
                     made.errors.contains("may upload to the routes “archive”, “publish”; and read. It expires at 20"),
                     "\(made.errors)")
                 #expect(!made.errors.contains(token))
+                #expect(made.errors.contains("the configuration has no route “archive”"), "\(made.errors)")
                 let settings = try installation.store().settings(prefix: SettingKey.accessTokenPrefix)
                 #expect(settings.count == 1 && !settings.description.contains(token.suffix(20)))
                 let listed = try await installation.sluice("token", "list", "--json")

@@ -84,6 +84,11 @@ extension EndToEndTests {
                 let file = try installation.directory.file("routes.yaml", Array(Self.routes.utf8))
                 _ = try await installation.up("--config", file)
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                let doctor = try await installation.sluice("doctor", "--config", file).output
+                #expect(doctor.contains("sluice.yaml has 3, which can be used"), "\(doctor)")
+                let near = try await installation.sluice(
+                    "token", "create", "studio", "--scope", "upload", "--route", "archiv", "--config", file)
+                #expect(near.code == 0 && near.errors.contains("is it “archive”?"), "\(near.errors)")
             }
         }
     }

@@ -18,6 +18,11 @@ package final class TokenCache: Sendable {
         var waiters: [Waiter] = []
         /// When the use of a token was recorded last.
         var usedAt: [String: Timestamp] = [:]
+
+        /// Nil where the last read is older than `maxAge`.
+        func records(maxAge: Duration, now: MonotonicTime) -> [String: TokenRecord]? {
+            readAt.flatMap { now - $0 < maxAge ? records : nil }
+        }
     }
 
     package static let maxAge: Duration = .milliseconds(500)
@@ -49,10 +54,11 @@ package final class TokenCache: Sendable {
 
     private func records(maxAge: Duration) async throws(StoreError) -> [String: TokenRecord] {
         let now = clock()
+        if let records = state.withLock({ $0.records(maxAge: maxAge, now: now) }) { return records }
         let result = await withCheckedContinuation { (waiter: Waiter) in
             let isFirst = state.withLock { state -> Bool in
-                if let readAt = state.readAt, now - readAt < maxAge {
-                    waiter.resume(returning: .success(state.records))
+                if let records = state.records(maxAge: maxAge, now: now) {
+                    waiter.resume(returning: .success(records))
                     return false
                 }
                 state.waiters.append(waiter)
