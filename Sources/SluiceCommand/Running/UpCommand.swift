@@ -68,6 +68,7 @@ struct UpCommand: AsyncParsableCommand {
         // Checked before the children start, so that one process reports a fault, not every child.
         let file = try await ConfigurationFile(data, directory)
         _ = try file.uploads()
+        _ = try ConfiguredRoutes.read(data)
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
         let (_, store) = try data.store(create: true)

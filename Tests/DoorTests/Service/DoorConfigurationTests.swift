@@ -1,0 +1,68 @@
+import Commands
+import Configuration
+import Door
+import Settings
+import TestSupport
+import Testing
+import Uploads
+
+struct DoorConfigurationTests {
+    private func read(_ values: [String: String], lists: [String: [String]] = [:]) throws -> DoorConfiguration {
+        var all: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (key, value) in values {
+            all[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(stringLiteral: value)
+        }
+        for (key, list) in lists {
+            all[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(
+                .stringArray(list), isSecret: false)
+        }
+        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: all)))
+        return try DoorConfiguration(reading: &reader)
+    }
+
+    @Test func `without a section the door has its defaults`() throws {
+        let configuration = try read([:])
+        #expect(configuration == DoorConfiguration())
+        #expect(configuration.listen == nil && configuration.limits == UploadLimits())
+    }
+
+    @Test func `every key is read`() throws {
+        let configuration = try read(
+            [
+                "door.listen": "[::1]:80", "door.publicURL": "https://a.example/x/", "door.basePath": "/x/",
+                "door.interimResponses": "no", "door.maxUploadSize": "2GiB", "door.uploadQuota": "5GB",
+                "door.minFreeSpace": "0", "door.uploadMaxAge": "60",
+            ], lists: ["door.hosts": ["a.example"], "door.trustedProxies": ["10.0.0.0/8"]])
+        #expect(configuration.listen == ListenAddress(host: "::1", port: 80))
+        #expect(configuration.publicURL == "https://a.example/x" && configuration.basePath == "/x")
+        #expect(configuration.hosts == ["a.example"] && configuration.trustedProxies == ["10.0.0.0/8"])
+        #expect(!configuration.sendsInterimResponses && configuration.limits.maxSize == 2 << 30)
+        #expect(configuration.limits.quota == 5_000_000_000 && configuration.limits.minFree == 0)
+        #expect(configuration.limits.maxAge == .seconds(60))
+        #expect(configuration.url(at: .init(host: "::", port: 1)) == "https://a.example/x")
+    }
+
+    @Test(arguments: [
+        ("door.listen", "7411"), ("door.listen", "a:b"), ("door.listen", "::1:80"), ("door.listen", "a:70000"),
+        ("door.publicURL", "a.example"), ("door.basePath", "x"), ("door.maxUploadSize", "-1"),
+        ("door.uploadMaxAge", "a week"), ("door.interimResponses", "maybe"),
+    ])
+    func `an unusable value is an error that names its key`(_ key: String, _ value: String) throws {
+        let error = #expect(throws: SettingsError.self) { try read([key: value]) }
+        #expect(error?.key == key && error?.problem.contains(value) == true)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:80", "::1", 80), (":8080", "0.0.0.0", 8080),
+        ("a.example:1", "a.example", 1),
+    ])
+    func `an address is a host and a port`(_ text: String, _ host: String, _ port: Int) {
+        #expect(ListenAddress(text) == ListenAddress(host: host, port: port))
+    }
+
+    @Test func `a door on every address is shown by a name that works here`() {
+        let configuration = DoorConfiguration()
+        #expect(configuration.url(at: .init(host: "0.0.0.0", port: 80)) == "http://localhost:80")
+        #expect(configuration.url(at: .init(host: "::1", port: 80)) == "http://[::1]:80")
+    }
+}
