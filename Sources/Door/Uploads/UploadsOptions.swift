@@ -1,5 +1,4 @@
 package import Commands
-package import HTTPTypes
 package import Store
 
 /// Choices of the upload endpoints, and services that they use where they are there.
@@ -12,8 +11,6 @@ package struct UploadsOptions: Sendable {
     package var find: (@Sendable (CommandID) async throws -> Upload)?
     /// Computes a digest of a complete upload, for `Want-Repr-Digest`; nil where it cannot.
     package var digest: (@Sendable (Upload, UploadDigest.Algorithm) async -> UploadDigest?)?
-    /// The trailers of a request whose body was read to its end. Without it tus offers no `checksum-trailer`.
-    package var trailers: (@Sendable (DoorRequest) -> HTTPFields)?
 
     package init() {}
 }

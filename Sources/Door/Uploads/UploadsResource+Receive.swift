@@ -11,9 +11,9 @@ extension UploadsResource {
     /// Lets the engine take the bytes of a request.
     /// - Throws: ``UploadError``, or the problem that `receive` threw.
     func append(
-        _ append: UploadAppend, to id: CommandID, _ receive: @escaping Receive
+        _ append: UploadAppend, to id: CommandID, failure: ReceiveFailure = ReceiveFailure(),
+        _ receive: @escaping Receive
     ) async throws -> Upload {
-        let failure = ReceiveFailure()
         do {
             return try await service.append(append, to: id) { receiver in
                 do { try await receive(receiver) } catch {
@@ -49,16 +49,26 @@ extension UploadsResource {
         case .open: break
         }
         let durable = upload.offset
-        let rest = size.map { max(0, $0 - durable) }
+        let request = UploadAppend(offset: durable, size: size.map { max(0, $0 - durable) }, completion: .atEnd)
+        let failure = ReceiveFailure()
         do {
-            return try await append(UploadAppend(offset: durable, size: rest, completion: .atEnd), to: upload.id) {
-                try await receive(durable, $0)
-            }
+            return try await append(request, to: upload.id, failure: failure) { try await receive(durable, $0) }
         } catch {
             // The upload expires where it cannot be terminated now.
             if key == nil { try? await service.terminate(upload.id) }
-            throw error
+            guard let error = error as? UploadError, error.code == .interrupted else { throw error }
+            throw Self.interrupted(wasStopped: failure.isCancellation, hasKey: key != nil)
         }
+    }
+
+    /// - Parameter wasStopped: the door has stopped the request, and its client may still be there.
+    private static func interrupted(wasStopped: Bool, hasKey: Bool) -> Problem {
+        let rest = hasKey ? "send it again with the same Idempotency-Key" : "its bytes were dropped; send it again"
+        return wasStopped
+            ? Problem(
+                .serviceUnavailable, "upload-interrupted", "The server stopped the request; \(rest).",
+                fields: [.retryAfter: UploadProblems.retryAfter])
+            : Problem(.badRequest, "upload-interrupted", "The request was cut; \(rest).")
     }
 
     /// Sends the body of a request to the engine, except for some bytes at its start.

@@ -19,18 +19,25 @@ package struct UploadsResource: Sendable {
 
     package var endpoints: [Endpoint] {
         [
-            Endpoint(
-                "/uploads",
-                methods: [.post: method([.upload], create), .put: method([.upload], create)],
-                options: describe, allowsOtherOrigins: true),
-            Endpoint(
+            endpoint("/uploads", [.post: method([.upload], create), .put: method([.upload], create)]),
+            endpoint(
                 "/uploads/{id}",
-                methods: [
+                [
                     .head: method([.upload, .read], status), .get: method([.upload, .read], show),
                     .patch: method([.upload], append), .delete: method([.upload, .control], terminate),
-                ],
-                options: describe, allowsOtherOrigins: true),
+                ]),
         ]
+    }
+
+    private func endpoint(_ path: String, _ methods: [HTTPRequest.Method: Endpoint.Method]) -> Endpoint {
+        var endpoint = Endpoint(path, methods: methods, options: describe, allowsOtherOrigins: true)
+        endpoint.allowsMethodOverride = true
+        endpoint.decorate = { request, response in
+            if UploadDialect.of(request.fields) == .tus {
+                TusWriter.decorate(&response, isHead: request.method == .head)
+            }
+        }
+        return endpoint
     }
 
     private func method(
@@ -41,7 +48,7 @@ package struct UploadsResource: Sendable {
 
     /// OPTIONS answers for all protocols at once: some browsers take only 200 as the answer to a preflight.
     @Sendable private func describe(_ request: DoorRequest) -> Response {
-        var fields = TusWriter.options(service.limits, hasTrailers: options.trailers != nil)
+        var fields = TusWriter.options(service.limits)
         fields.append(contentsOf: ResumableWriter.options(service.limits))
         fields[.acceptPatch] = "\(MediaType.tus), \(MediaType.partialUpload)"
         fields[.allow] = request.parameters["id"] == nil ? "OPTIONS, POST, PUT" : "DELETE, GET, HEAD, OPTIONS, PATCH"

@@ -123,6 +123,9 @@ final class FakeUploads: UploadService {
         var wasCut = false
         do { try await receive(receiver) } catch let error as UploadError { throw error } catch { wasCut = true }
         if let size = request.size, receiver.bytes.count < size { wasCut = true }
+        if request.hasTrailingChecksum, wasCut {
+            throw UploadError(.interrupted, "The request was cut.", offset: upload.offset)
+        }
         if let checksum = receiver.checksum ?? request.checksum {
             guard !wasCut, FakeReceiver.crc32(receiver.bytes) == checksum.bytes else {
                 throw UploadError(.checksumMismatch, "The bytes do not have the checksum.", offset: upload.offset)
@@ -139,7 +142,9 @@ final class FakeUploads: UploadService {
             $0.uploads[id] = upload
             $0.bytes[id, default: []] += receiver.bytes
         }
-        guard !wasCut else { throw UploadError(.interrupted, "The request was cut.", offset: upload.offset) }
+        guard !wasCut else {
+            throw UploadError(.interrupted, "The request was cut.", offset: upload.offset)
+        }
         return upload
     }
 

@@ -16,6 +16,8 @@ struct UploadsClient {
     var options = UploadsOptions()
     var principal: Principal? = Principal(token: "studio", name: "Studio", scopes: [.upload])
     var routes: Set<String> = ["archive", "media"]
+    /// The fields after the body of each request.
+    var trailers: HTTPFields?
 
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ fields: HTTPFields = [:], query: [(String, String)] = [],
@@ -42,6 +44,7 @@ struct UploadsClient {
             interim.withLock { $0.append(UploadsAnswer(status: status.code, fields: fields)) }
         }
         request.principal = principal
+        request.trailers = { [trailers] in trailers }
         let endpoints = UploadsResource(uploads, routes: routes, options: options).endpoints
         let endpoint = try #require(endpoints.first { $0.path.split(separator: "/").count == parts.count })
         if parts.count == 2 { request.parameters["id"] = parts[1] }
@@ -55,12 +58,32 @@ struct UploadsClient {
         return answer
     }
 
+    /// A response of the dispatcher to a request for an upload, as the endpoint changes it.
+    func decorated(_ method: HTTPRequest.Method, _ fields: HTTPFields, status: Int) throws -> UploadsAnswer {
+        let endpoints = UploadsResource(uploads, routes: routes, options: options).endpoints
+        let request = DoorRequest(
+            method: method, path: [], query: DoorQuery(), fields: fields, body: RequestBody(buffer: ByteBuffer()),
+            id: "request-1", client: "127.0.0.1", baseURL: ""
+        ) { _, _ in }
+        var response = Response(status: .init(code: status))
+        for endpoint in endpoints {
+            let decorate = try #require(endpoint.decorate)
+            decorate(request, &response)
+        }
+        return UploadsAnswer(status: response.status.code, fields: response.headers)
+    }
+
     /// A body of these chunks, which then ends, or is cut.
     static func stream(_ chunks: [[UInt8]], isCut: Bool = false) -> RequestBody {
+        stream(chunks, error: isCut ? Missed("the client has closed the connection") : nil)
+    }
+
+    /// - Parameter error: ends the body; nil: it is whole.
+    static func stream(_ chunks: [[UInt8]], error: (any Error)?) -> RequestBody {
         let (body, source) = RequestBody.makeStream()
         Task {
             for chunk in chunks { await source.yield(ByteBuffer(bytes: chunk)) }
-            if isCut { source.finish(Missed("the client has closed the connection")) } else { source.finish() }
+            if let error { source.finish(error) } else { source.finish() }
         }
         return body
     }

@@ -67,6 +67,13 @@ struct PlainUploadTests {
         let body = UploadsClient.stream([Array("hello".utf8)], isCut: true)
         let answer = try await client.send(.post, "/uploads", [.contentLength: "11"], body: body)
         #expect(answer.status == 400 && client.uploads.all.map(\.state) == [.ended])
+        #expect(answer.detail == "The request was cut; its bytes were dropped; send it again.")
+    }
+
+    @Test func `a request that the door stops may be sent again`() async throws {
+        let body = UploadsClient.stream([Array("hello".utf8)], error: CancellationError())
+        let answer = try await client.send(.post, "/uploads", [.contentLength: "11"], body: body)
+        #expect(answer.status == 503 && answer[.retryAfter] != nil && client.uploads.all.map(\.state) == [.ended])
     }
 
     @Test func `a body that ends early is cut`() async throws {

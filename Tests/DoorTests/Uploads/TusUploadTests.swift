@@ -34,7 +34,8 @@ struct TusUploadTests {
         #expect(answer[.tusVersion] == "1.0.0" && answer[.tusResumable] == "1.0.0")
         #expect(
             answer[.tusExtension]
-                == "creation,creation-with-upload,creation-defer-length,termination,expiration,checksum,concatenation")
+                == "creation,creation-with-upload,creation-defer-length,termination,expiration,checksum,checksum-trailer,concatenation"
+        )
         #expect(answer[.tusMaxSize] == "1048576")
         #expect(answer[.tusChecksumAlgorithm] == "sha1,sha256,sha512,md5,crc32")
         #expect(answer[.uploadLimit] == "max-size=1048576, max-age=604800")
@@ -127,14 +128,21 @@ struct TusUploadTests {
         #expect(answer.status == 204 && answer[.uploadOffset] == "11")
     }
 
-    @Test func `a checksum in the trailers is checked where the server has trailers`() async throws {
+    @Test(
+        arguments: [
+            ([.uploadChecksum: "crc32 DUoRhQ=="], 204), ([.uploadChecksum: "crc32 AAAAAA=="], 460),
+            ([.uploadChecksum: "crc32"], 400), ([:], 400), (nil, 400),
+        ] as [(HTTPFields?, Int)])
+    func `a checksum in the trailers is checked where the request announces one`(
+        trailers: HTTPFields?, status: Int
+    ) async throws {
         var client = client
-        client.options.trailers = { _ in [.uploadChecksum: "crc32 AAAAAA=="] }
-        #expect(try await client.send(.options, "/uploads")[.tusExtension]?.hasSuffix(",checksum-trailer") == true)
+        client.trailers = trailers
         let created = try await create()
-        let answer = try await client.send(
-            .patch, created.path, fields([.uploadOffset: "0"], Self.patch), body: Array("hello".utf8))
-        #expect(answer.status == 460)
+        let fields = fields([.uploadOffset: "0", .trailer: "Digest, upload-checksum"], Self.patch)
+        let answer = try await client.send(.patch, created.path, fields, body: Array("hello world".utf8))
+        #expect(answer.status == status)
+        #expect(client.uploads.stored(try #require(created.id))?.offset == (status == 204 ? 11 : 0))
     }
 
     @Test func `the last PATCH may be repeated without bytes`() async throws {
@@ -264,6 +272,22 @@ struct TusUploadTests {
         other.principal?.token = "phone"
         let third = try await other.send(.post, "/uploads", fields([.uploadLength: "11", .idempotencyKey: "k"]))
         #expect(third.id != first.id)
+    }
+
+    @Test(arguments: [(.head, 503, 423), (.patch, 503, 503), (.head, 404, 404)] as [(HTTPRequest.Method, Int, Int)])
+    func `responses of the dispatcher have the field of tus too`(
+        method: HTTPRequest.Method, status: Int, decorated: Int
+    ) throws {
+        let answer = try client.decorated(method, [.tusResumable: "1.0.0"], status: status)
+        #expect(answer.status == decorated && answer[.tusResumable] == "1.0.0")
+        let plain = try client.decorated(method, [:], status: status)
+        #expect(plain.status == status && plain[.tusResumable] == nil)
+    }
+
+    @Test func `the response to the last bytes names the command`() async throws {
+        let created = try await create([.uploadLength: "5", .uploadMetadata: "route bWVkaWE="])
+        #expect(created[.sluiceCommandID] == nil)
+        #expect(try await patch(created.path, 0, "hello")[.sluiceCommandID] == created.id.map { "\($0)" })
     }
 
     @Test func `tus does not create by PUT`() async throws {

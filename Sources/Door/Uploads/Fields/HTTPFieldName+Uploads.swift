@@ -27,4 +27,6 @@ extension HTTPField.Name {
     static let reprDigest = HTTPField.Name("Repr-Digest")!
     static let wantReprDigest = HTTPField.Name("Want-Repr-Digest")!
     static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+    /// The command that an upload has become.
+    static let sluiceCommandID = HTTPField.Name("Sluice-Command-ID")!
 }

@@ -6,7 +6,9 @@ internal import Store
 enum PlainWriter {
     /// Answers the request that completes an upload.
     static func completed(_ upload: Upload, location: String) -> UploadReply {
-        UploadReply(status: .created, fields: [.location: location], body: summary(upload))
+        var reply = UploadReply(status: .created, fields: [.location: location], body: summary(upload))
+        reply.fields[.sluiceCommandID] = upload.command.map { "\($0)" }
+        return reply
     }
 
     /// Answers a form with several files.

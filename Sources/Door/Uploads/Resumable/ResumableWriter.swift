@@ -43,7 +43,7 @@ struct ResumableWriter {
     /// - Parameter reply: the response to the same upload in one plain request.
     func completed(_ upload: Upload, _ reply: UploadReply) -> UploadReply {
         var reply = reply
-        reply.fields.append(contentsOf: common(upload))
+        for field in common(upload) { reply.fields[field.name] = field.value }
         return reply
     }
 
@@ -74,6 +74,7 @@ struct ResumableWriter {
         var fields: HTTPFields = [.uploadLimit: Self.limit(limits)]
         dialect.setComplete(upload.state == .complete, in: &fields)
         if dialect.alwaysStatesOffset { fields[.uploadOffset] = "\(upload.offset)" }
+        fields[.sluiceCommandID] = upload.command.map { "\($0)" }
         return fields
     }
 

@@ -25,6 +25,19 @@ enum TusChecksum {
         return digest
     }
 
+    /// Whether the field comes after the body.
+    static func isInTrailers(_ fields: HTTPFields) -> Bool {
+        let names = fields[values: .trailer].flatMap { $0.split(separator: ",") }
+        return names.contains { HTTPField.Name($0.trimmed) == .uploadChecksum }
+    }
+
+    /// Reads the field after the body, which the request has announced.
+    /// - Throws: 400 where it is absent, and as ``read(_:)``.
+    static func read(trailers: HTTPFields?) throws(Problem) -> UploadDigest {
+        guard let checksum = try read(trailers ?? [:]) else { throw refusal("is announced by Trailer, and absent") }
+        return checksum
+    }
+
     static var list: String { algorithms.map(\.rawValue).joined(separator: ",") }
 
     private static func refusal(_ reason: String) -> Problem {

@@ -46,6 +46,7 @@ enum TusReader {
         if hasBody {
             var append = UploadAppend(offset: 0, size: try BodySize.read(fields), completion: .atLength)
             append.checksum = try TusChecksum.read(fields)
+            append.hasTrailingChecksum = TusChecksum.isInTrailers(fields)
             creation.append = append
         }
         return .create(creation)
@@ -67,6 +68,7 @@ enum TusReader {
         var append = UploadAppend(offset: offset, size: try BodySize.read(fields), completion: .atLength)
         append.length = try FieldNumber.read(.uploadLength, fields)
         append.checksum = try TusChecksum.read(fields)
+        append.hasTrailingChecksum = TusChecksum.isInTrailers(fields)
         return append
     }
 

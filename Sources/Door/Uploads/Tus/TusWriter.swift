@@ -1,5 +1,6 @@
 internal import Commands
 internal import HTTPTypes
+internal import Hummingbird
 internal import Store
 internal import Uploads
 
@@ -9,12 +10,11 @@ struct TusWriter {
     var location: @Sendable (CommandID) -> String
 
     /// Fields of OPTIONS.
-    static func options(_ limits: UploadLimits, hasTrailers: Bool) -> HTTPFields {
-        var extensions = [
+    static func options(_ limits: UploadLimits) -> HTTPFields {
+        let extensions = [
             "creation", "creation-with-upload", "creation-defer-length", "termination", "expiration", "checksum",
-            "concatenation",
+            "checksum-trailer", "concatenation",
         ]
-        if hasTrailers { extensions.append("checksum-trailer") }
         return [
             .tusResumable: TusReader.version, .tusVersion: TusReader.version,
             .tusExtension: extensions.joined(separator: ","), .tusMaxSize: "\(limits.maxSize)",
@@ -80,7 +80,10 @@ struct TusWriter {
 
     private func common(_ upload: Upload) -> HTTPFields {
         var fields: HTTPFields = [.tusResumable: TusReader.version]
-        if upload.state == .open, let due = upload.due { fields[.uploadExpires] = HTTPDate.text(due) }
+        if upload.state == .open, let due = upload.due {
+            fields[.uploadExpires] = DoorDate.text(seconds: due.milliseconds / 1000)
+        }
+        fields[.sluiceCommandID] = upload.command.map { "\($0)" }
         return fields
     }
 
@@ -106,5 +109,11 @@ struct TusWriter {
         var problem = problem
         problem.fields[.tusResumable] = TusReader.version
         return problem
+    }
+
+    /// The same for responses that no handler of tus has made.
+    static func decorate(_ response: inout Response, isHead: Bool) {
+        response.headers[.tusResumable] = TusReader.version
+        if isHead, response.status.kind == .serverError { response.status = .locked }
     }
 }

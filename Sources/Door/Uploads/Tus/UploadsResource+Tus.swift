@@ -24,7 +24,7 @@ extension UploadsResource {
                 return try answerComplete(append, upload, isEmpty: isEmpty, request)
             }
             do {
-                return tusWriter(request).appended(try await self.append(append, to: upload.id, body(request)))
+                return tusWriter(request).appended(try await self.append(append, to: upload.id, body(append, request)))
             } catch let error as UploadError where error.code == .complete {
                 // Another request has completed it meanwhile. The body may have been read already.
                 let upload = try await find(request)
@@ -88,7 +88,7 @@ extension UploadsResource {
         do {
             if upload.state == .ended { throw UploadError(.gone, upload.reason ?? "The upload has ended.") }
             if upload.state == .open, let append = creation.append {
-                upload = try await self.append(append, to: upload.id, body(request))
+                upload = try await self.append(append, to: upload.id, body(append, request))
             } else if upload.state == .open, creation.length == 0 {
                 // Clients send no PATCH to an upload without bytes.
                 let empty = UploadAppend(offset: 0, size: 0, completion: .atLength)
@@ -142,11 +142,10 @@ extension UploadsResource {
     }
 
     /// Reads the body, and the checksum in its trailers.
-    private func body(_ request: DoorRequest) -> Receive {
-        let trailers = options.trailers
-        return { receiver in
+    private func body(_ append: UploadAppend, _ request: DoorRequest) -> Receive {
+        { receiver in
             try await Self.send(request.body, to: receiver)
-            if let trailers, let checksum = try TusChecksum.read(trailers(request)) { receiver.setChecksum(checksum) }
+            if append.hasTrailingChecksum { receiver.setChecksum(try TusChecksum.read(trailers: request.trailers())) }
         }
     }
 
