@@ -38,6 +38,8 @@ final class FakeUploads: UploadService {
         state.withLock { $0.failures[call] = UploadError(code, "The test wants this error.") }
     }
 
+    func repair(_ call: Call) { state.withLock { $0.failures[call] = nil } }
+
     /// The upload with an id, as it is; nil for none.
     func stored(_ id: CommandID) -> Upload? { state.withLock { $0.uploads[id] } }
 
@@ -132,7 +134,8 @@ final class FakeUploads: UploadService {
             }
         }
         upload.offset += Int64(receiver.bytes.count)
-        if !wasCut, try completes(request, upload) {
+        // An upload of tus that has all its bytes is complete, even if its last request was cut.
+        if !wasCut || request.completion == .atLength, try completes(request, upload) {
             upload.state = .complete
             upload.length = upload.offset
             upload.command = upload.facts.route.map { _ in id }
@@ -142,7 +145,7 @@ final class FakeUploads: UploadService {
             $0.uploads[id] = upload
             $0.bytes[id, default: []] += receiver.bytes
         }
-        guard !wasCut else {
+        guard !wasCut || upload.state == .complete else {
             throw UploadError(.interrupted, "The request was cut.", offset: upload.offset)
         }
         return upload

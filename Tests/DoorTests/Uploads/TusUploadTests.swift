@@ -228,6 +228,21 @@ struct TusUploadTests {
         #expect(unmarked[.uploadLength] == nil && unmarked[.tusResumable] == nil)
     }
 
+    @Test(arguments: [[.tusResumable: "1.0.0"], [:]] as [HTTPFields])
+    func `HEAD completes an upload of tus that has all bytes, or answers 423`(fields: HTTPFields) async throws {
+        var facts = UploadFacts(origin: .tus)
+        facts.token = "studio"
+        let upload = client.uploads.insert(
+            Upload(id: CommandID(), length: 5, facts: facts, createdAt: .now), bytes: Array("hello".utf8))
+        client.uploads.fail(.append, .unavailable)
+        let busy = try await client.send(.head, "/uploads/\(upload.id)", fields)
+        #expect(busy.status == 423 && busy[.uploadOffset] == nil)
+        client.uploads.repair(.append)
+        let answer = try await client.send(.head, "/uploads/\(upload.id)", fields)
+        #expect(answer.status == 200 && answer[.uploadOffset] == "5" && answer[.uploadLength] == "5")
+        #expect(client.uploads.stored(upload.id)?.state == .complete)
+    }
+
     @Test func `HEAD without a protocol answers the fields of all`() async throws {
         let created = try await create()
         let answer = try await client.send(.head, created.path)

@@ -68,7 +68,9 @@ struct UploadFuzzTests {
         let chunks = stride(from: 0, to: sent, by: 17).map { Array(part[$0..<min($0 + 17, sent)]) }
         let answer = try await client.send(
             .patch, path, fields, body: UploadsClient.stream(chunks, isCut: isCut))
-        #expect(isCut ? answer.status >= 400 : answer.status < 300, "\(dialect): \(answer)")
+        // With all bytes an upload of tus is complete, whatever became of its last request.
+        let isWhole = dialect == .tus && sent == bytes.count - offset
+        #expect(isCut && !isWhole ? answer.status >= 400 : answer.status < 300, "\(dialect): \(answer)")
     }
 
     @Test func `random fields are answered, and never make an upload go back`() async throws {

@@ -36,7 +36,7 @@ extension UploadsResource {
     func statusOfTus(_ request: DoorRequest) async throws -> UploadReply {
         try await reportingTus(isHead: true) {
             let upload = try await find(request, or: .read)
-            return try tusWriter(request).status(try await durable(upload))
+            return try tusWriter(request).status(try await finished(durable(upload)))
         }
     }
 
@@ -69,8 +69,9 @@ extension UploadsResource {
                 reply.fields[.uploadLength] = nil
                 return reply
             }
-            var reply = try tusWriter(request).status(upload)
-            for field in others.fields(upload) { reply.fields[field.name] = field.value }
+            let whole = try await finished(upload)
+            var reply = try tusWriter(request).status(whole)
+            for field in others.fields(whole) { reply.fields[field.name] = field.value }
             return reply
         }
     }
@@ -78,6 +79,14 @@ extension UploadsResource {
     /// An upload whose bytes so far are durable. A look by a token that does not send it stops no request.
     func durable(_ upload: Upload) async throws -> Upload {
         upload.state == .open ? try await service.upload(upload.id) : upload
+    }
+
+    /// Completes a tus upload that has all its bytes and whose completion has failed: HEAD may not say that it is
+    /// complete before, and its client sends nothing more.
+    private func finished(_ upload: Upload) async throws -> Upload {
+        guard upload.facts.origin == .tus, upload.state == .open, upload.offset == upload.length else { return upload }
+        let empty = UploadAppend(offset: upload.offset, size: 0, completion: .atLength)
+        return try await append(empty, to: upload.id) { _ in }
     }
 
     private func create(_ creation: TusRequest.Creation, _ request: DoorRequest) async throws -> UploadReply {
