@@ -284,7 +284,8 @@ let package = Package(
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "CLinux", "FlowText", "HTTPClient", "Host", "Operations", "Store", "Work",
+                "Door", "Uploads", "Commands", "CLinux", "FlowText", "HTTPClient", "Host", "Operations", "Store",
+                "Work",
                 "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
