@@ -20,7 +20,7 @@ package struct HostCheck: Sendable {
         if let localAddress, Self.normalized(localAddress) == name { return }
         throw Problem(
             .misdirectedRequest, "unknown-host",
-            "This server is not known under the host name of the request; add the name to its allowed hosts.")
+            "This server is not known under the host name of the request; add the name to “door.hosts” in sluice.yaml.")
     }
 
     private static func normalized(_ name: String) -> String {

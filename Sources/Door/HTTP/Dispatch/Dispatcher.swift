@@ -79,7 +79,10 @@ package struct Dispatcher: Sendable {
                 fields: [.allow: Self.allow(endpoint)],
                 members: [.init("allowed", .array(Self.allowedMethods(of: endpoint).map { .string($0.rawValue) }))])
         }
-        try originCheck.check(request.method, request.fields, host: host)
+        // A browser sends no other credential by itself than a cookie.
+        if method.scopes == nil || request.fields.contains(.cookie) {
+            try originCheck.check(request.method, request.fields, host: host)
+        }
         if let scopes = method.scopes { request.principal = try await permit(request, scopes) }
         return try await method.handle(request)
     }
