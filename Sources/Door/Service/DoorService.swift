@@ -1,8 +1,6 @@
 internal import Commands
 internal import Glibc
-internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 package import Logging
 internal import ServiceLifecycle
 package import Sluice
@@ -52,7 +50,7 @@ package struct DoorService: Service {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
         let engine = UploadEngine(
-            store: client.store, spool: SpoolDirectory(path: client.directory.resolved.spool),
+            store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
             rules: RouteRules(routes, registry: registry), logger: logger, hint: { [client] in client.hint(ready: $0) })
         let recovery = try await engine.recover()
@@ -101,20 +99,7 @@ package struct DoorService: Service {
         options.sendsInterimResponses = configuration.sendsInterimResponses
         options.find = { try await engine.peek($0) }
         options.digest = { await engine.digest(of: $0, $1) }
-        options.trailers = { $0.trailers() ?? [:] }
-        return UploadsResource(engine, routes: Set(routes.names), options: options).endpoints.map { endpoint in
-            var endpoint = endpoint
-            endpoint.allowsMethodOverride = true
-            endpoint.decorate = Self.decorate
-            return endpoint
-        }
-    }
-
-    /// Errors of the dispatcher are errors of tus too. Clients of tus drop an upload after a HEAD with a status of 5xx, and
-    /// repeat one with 423 (tus-js-client 4.3).
-    private static func decorate(_ request: DoorRequest, _ response: inout Response) {
-        if request.fields.contains(.tusResumable) { response.headers[.tusResumable] = "1.0.0" }
-        if request.method == .head, response.status.code >= 500 { response.status = .init(code: 423) }
+        return UploadsResource(engine, routes: Set(routes.names), options: options).endpoints
     }
 
     /// Ends what has expired, once a second.

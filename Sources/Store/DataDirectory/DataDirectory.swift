@@ -11,7 +11,7 @@ internal import Host
 ///
 /// * `shard-NN.sqlite`: the store, one SQLite file a shard, with `-wal` and `-shm` beside it
 /// * `sluice.yaml`: the configuration, where `--config` does not name another
-/// * `spool/`: copies of sources that `put --spool` makes
+/// * `spool/`: copies of sources that `put --spool` makes; `spool/uploads/` has the bytes of uploads to the door
 /// * `exec/`: temporary files of programs that run
 /// * `collections/`: the collections of `sync`, one SQLite file each
 /// * `keys/`: secrets; `door.token` is the access token of this machine
@@ -25,6 +25,8 @@ package struct DataDirectory: Sendable, Hashable {
 
     package var run: RunDirectory { RunDirectory(path: "\(path)/run") }
     package var spool: String { "\(path)/spool" }
+    /// The files of uploads to the door, which makes the directory and owns it: a file without a row is removed.
+    package var uploads: String { "\(spool)/uploads" }
     /// The same directory by its absolute path, for what processes with other working directories read. Where it does
     /// not exist, or cannot be resolved, as it is.
     package var resolved: DataDirectory {

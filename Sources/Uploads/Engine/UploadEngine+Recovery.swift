@@ -20,6 +20,7 @@ extension UploadEngine {
     /// Brings the files to the offsets in the store, after a crash or not. Call it before the first request.
     package func recover() async throws(UploadError) -> Recovery {
         var recovery = Recovery()
+        try await onDisk { [spool] () throws(SystemError) in try spool.prepare() }
         for shard in 0..<store.shardCount {
             var after: CommandID?
             while true {
@@ -29,8 +30,25 @@ extension UploadEngine {
                 after = last.id
             }
         }
+        try await removeOrphans()
         recovery.bytes = space.withLock { $0.used }
         return recovery
+    }
+
+    /// Removes the files of small uploads whose commit a crash has prevented.
+    private func removeOrphans() async throws(UploadError) {
+        for id in try await onDisk({ [spool] () throws(SystemError) in try spool.files() }) {
+            let row: Upload?
+            do throws(StoreError) {
+                row = try await committer.read(id) { store throws(StoreError) in try store.upload(id) }
+            } catch {
+                // Its shard cannot be read now: it may have a row.
+                continue
+            }
+            guard row == nil else { continue }
+            logger.notice("The spool had a file of upload \(id), which is not in the store; it is removed.")
+            try await onDisk { [spool] () throws(SystemError) in try spool.remove(id) }
+        }
     }
 
     private func uploads(_ shard: Int, after: CommandID?) async throws(UploadError) -> [Upload] {

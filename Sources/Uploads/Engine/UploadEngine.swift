@@ -105,21 +105,20 @@ package final class UploadEngine: UploadService {
         try await reserve(upload.id, length ?? Self.reservationStep)
         var isKept = false
         defer { if !isKept { space.withLock { $0.release(upload.id) } } }
-        if let length, length > 0 {
-            // Before the row, so that a full disk leaves nothing in the store.
-            let isAllocated = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) in
-                do throws(SystemError) { return try SpoolFile(path).reserve(length) } catch {
-                    try? SpoolFile.remove(path)
-                    throw error
-                }
-            }
-            if isAllocated { space.withLock { $0.allocated(upload.id) } }
-        }
-        do throws(StoreError) { _ = try await committer.commit(.create(upload)) } catch {
-            removeFile(of: upload.id)
-            throw UploadError(error)
-        }
+        // Before the file, so that every file has a row.
+        _ = try await commit(.create(upload))
         isKept = true
+        if let length, length > 0 {
+            do throws(UploadError) {
+                let isAllocated = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) in
+                    try SpoolFile(path).reserve(length)
+                }
+                if isAllocated { space.withLock { $0.allocated(upload.id) } }
+            } catch {
+                try? await end(upload.id, reason: error.message)
+                throw error
+            }
+        }
         if length == 0, facts.concatenation == nil || facts.concatenation == .partial, facts.origin == .tus {
             // A client sends no bytes to an empty upload.
             return try await append(UploadAppend(offset: 0, size: 0, completion: .atLength), to: upload.id) { _ in }

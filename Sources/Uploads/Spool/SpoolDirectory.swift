@@ -5,13 +5,31 @@ internal import Host
 
 /// The directory with the files of uploads. All calls block.
 package struct SpoolDirectory: Sendable {
-    /// An existing directory with mode 0700.
     package let path: String
 
     package init(path: String) { self.path = path }
 
     /// The file of an upload.
     package func file(of upload: CommandID) -> String { "\(path)/\(upload)" }
+
+    /// Makes the directory where there is none, private to this user.
+    func prepare() throws(SystemError) {
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError("create", path) }
+    }
+
+    /// The uploads that have a file.
+    func files() throws(SystemError) -> [CommandID] {
+        guard let directory = opendir(path) else { throw SystemError("read", path) }
+        defer { closedir(directory) }
+        var found: [CommandID] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let id = CommandID(name) { found.append(id) }
+        }
+        return found
+    }
 
     /// Makes the names of new files durable.
     func sync() throws(SystemError) {

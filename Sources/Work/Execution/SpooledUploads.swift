@@ -7,13 +7,13 @@ internal import Store
 /// Makes the files of small uploads, whose bytes are in the store, where a crash of the machine has lost them.
 struct SpooledUploads: Sendable {
     let store: any CommandStore
-    /// The spool, as payloads name it.
+    /// The directory of uploads, as payloads name it.
     private let prefix: [UInt8]
 
-    /// - Parameter spool: its absolute path.
-    init(_ store: any CommandStore, spool: String) {
+    /// - Parameter directory: the absolute path of ``DataDirectory/uploads``.
+    init(_ store: any CommandStore, directory: String) {
         self.store = store
-        prefix = Array("\(spool)/".utf8)
+        prefix = Array("\(directory)/".utf8)
     }
 
     /// Makes the file that a payload names, where it is missing. Blocks.

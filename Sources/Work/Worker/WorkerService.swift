@@ -69,7 +69,7 @@ package final class WorkerService: Service {
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             startedExecutions: startedExecutions, references: PayloadReferences(store: store),
-            uploads: SpooledUploads(store, spool: directory.resolved.spool),
+            uploads: SpooledUploads(store, directory: directory.resolved.uploads),
             operationExecutor: configuration.operationsMayBlock
                 ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
                 : nil,

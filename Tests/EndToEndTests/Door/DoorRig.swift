@@ -62,6 +62,6 @@ final class DoorRig: Sendable {
     /// The bytes of an upload in the spool.
     func bytes(_ url: String) -> [UInt8]? {
         let directory = DataDirectory(path: installation.data)
-        return url.split(separator: "/").last.flatMap { contents(of: "\(directory.spool)/\($0)") }
+        return url.split(separator: "/").last.flatMap { contents(of: "\(directory.uploads)/\($0)") }
     }
 }

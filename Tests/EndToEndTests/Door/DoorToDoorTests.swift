@@ -63,7 +63,7 @@ extension EndToEndTests {
                 }
                 try await installation.await(id, .success, in: store)
                 // The receiver has one whole upload, however often it began.
-                let spool = DataDirectory(path: other.data).spool
+                let spool = DataDirectory(path: other.data).uploads
                 let found = try FileManager.default.contentsOfDirectory(atPath: spool).map {
                     contents(of: "\(spool)/\($0)")
                 }

@@ -73,7 +73,7 @@ extension EndToEndTests {
                     #expect(response.output.contains("401 Unauthorized"))
                     #expect(response.output.contains("WWW-Authenticate: Bearer"))
                 }
-                let spool = DataDirectory(path: installation.data).spool
+                let spool = DataDirectory(path: installation.data).uploads
                 #expect(try FileManager.default.contentsOfDirectory(atPath: spool).isEmpty)
             }
         }

@@ -45,6 +45,17 @@ struct UploadRecoveryTests {
         #expect(try await next.upload(kept.id).offset == 2)
     }
 
+    @Test func `a file without an upload is removed at the start`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let kept = try await rig.engine().create(length: 6)
+        let orphan = CommandID()
+        let path = rig.spool.file(of: orphan)
+        try Data([1]).write(to: URL(fileURLWithPath: path))
+        try Data([1]).write(to: URL(fileURLWithPath: "\(rig.spool.path)/not-an-upload"))
+        _ = try await rig.engine().recover()
+        #expect(Set(try rig.spooledFiles()) == ["\(kept.id)", "not-an-upload"])
+    }
+
     @Test func `an upload without progress expires, and is remembered for a day`() async throws {
         let rig = try UploadRig { $0.maxAge = .seconds(100) }
         let engine = rig.engine()
