@@ -10,6 +10,8 @@ final class UploadCheckpoints: Sendable {
         var durable: Int64
         var startedAt: MonotonicTime
         var task: Task<Void, Never>?
+        /// Why a sync has failed. A later sync of the same file may succeed without the bytes of this one.
+        var failure: UploadError?
     }
 
     private let engine: UploadEngine
@@ -38,7 +40,7 @@ final class UploadCheckpoints: Sendable {
     func written(_ end: Int64) {
         let now = MonotonicTime.now
         state.withLock { state in
-            guard state.task == nil,
+            guard state.task == nil, state.failure == nil,
                 end - state.durable >= Self.bytes || now - state.startedAt >= Self.interval && end > state.durable
             else { return }
             state.startedAt = now
@@ -49,18 +51,26 @@ final class UploadCheckpoints: Sendable {
         }
     }
 
-    /// Waits for the checkpoint that runs.
-    func finish() async { await state.withLock { $0.task }?.value }
+    /// Waits for the checkpoint that runs. Call it when no more bytes are written.
+    /// - Throws: the error of a sync: the bytes after ``durable`` must be sent again, because the kernel reports a failed
+    ///   write once and forgets it.
+    func finish() async throws(UploadError) {
+        await state.withLock { $0.task }?.value
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
 
     private func checkpoint(_ end: Int64) async {
-        // The end of the request says what goes wrong: it makes the same calls.
         do throws(UploadError) {
             try await engine.makeDurable(file, isFirst: durable == 0)
-            let due = engine.clock() + engine.limits.maxAge
-            let change = try await engine.commit(.advance(upload.id, offset: end, length: length, due: due))
-            guard change.isApplied else { return }
-            state.withLock { $0.durable = end }
         } catch {
+            return state.withLock { $0.failure = error }
+        }
+        let due = engine.clock() + engine.limits.maxAge
+        do throws(UploadError) {
+            let change = try await engine.commit(.advance(upload.id, offset: end, length: length, due: due))
+            if change.isApplied { state.withLock { $0.durable = end } }
+        } catch {
+            // The commit at the end of the request says what goes wrong.
             engine.logger.debug("A checkpoint of upload \(upload.id) failed: \(error)")
         }
     }

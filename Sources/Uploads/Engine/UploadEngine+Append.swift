@@ -52,10 +52,11 @@ extension UploadEngine {
         } onCancel: {
             task.cancel()
         }
-        await checkpoints.finish()
         do throws(UploadError) {
             try await receiver.finish()
+            try await checkpoints.finish()
         } catch {
+            try? await checkpoints.finish()
             // Bytes up to the last checkpoint are durable.
             throw UploadError(error.code, error.message, offset: checkpoints.durable)
         }

@@ -42,9 +42,9 @@ struct SpoolSpace: Sendable, Equatable {
     }
 
     /// The disk has set blocks aside for the whole upload, or has the bytes themselves.
-    mutating func allocated(_ id: CommandID, bytes: Int64? = nil) {
+    mutating func allocated(_ id: CommandID) {
         guard var share = shares[id] else { return }
-        share.unallocated = bytes.map { max(share.unallocated - $0, 0) } ?? 0
+        share.unallocated = 0
         set(id, share)
     }
 
