@@ -79,18 +79,24 @@ package struct DoorService: Service {
         let door = DoorServer(server, endpoints: endpoints(engine), logger: logger) { request throws(Problem) in
             try await authenticator.authenticate(request.fields, client: request.client)
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await door.run() }
-            group.addTask {
-                let port = try await door.port()
-                let url = configuration.url(at: ListenAddress(host: address.host, port: port))
-                whenListening(
-                    Listening(
-                        url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
-                try await Self.tidy(engine)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await door.run() }
+                group.addTask {
+                    let port = try await door.port()
+                    let url = configuration.url(at: ListenAddress(host: address.host, port: port))
+                    whenListening(
+                        Listening(
+                            url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
+                    try await Self.tidy(engine)
+                }
+                defer { group.cancelAll() }
+                try await group.next()
             }
-            defer { group.cancelAll() }
-            try await group.next()
+        } catch is CancellationError {
+            return
+        } catch {
+            throw StoreError(listening: error, at: address)
         }
     }
 

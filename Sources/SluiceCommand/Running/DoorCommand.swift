@@ -16,14 +16,16 @@ struct DoorCommand: AsyncParsableCommand {
             A data directory has one door; a second one exits with 75.
 
             Every request needs a token. The door makes one at its first start, in keys/door.token of the data directory; \
-            “sluice token create” makes others, which may do less.
+            “sluice token create” makes others, which may do less. The example gives it to curl in a descriptor: every user of \
+            the machine could read an argument.
 
             SIGTERM or Ctrl-C ends it: requests get 10 s, and what they have brought is kept.
 
             EXAMPLES
               sluice door
               sluice door --listen 127.0.0.1:7411
-              curl -H "Authorization: Bearer $(cat sluice-data/keys/door.token)" -T a.mp4 'http://127.0.0.1:7411/uploads?name=a.mp4'
+              curl -H @<(printf 'Authorization: Bearer %s' "$(cat sluice-data/keys/door.token)") -T a.mp4 \\
+                'http://127.0.0.1:7411/uploads?name=a.mp4'
             """)
 
     @OptionGroup var data: DataOptions

@@ -78,6 +78,22 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `an address that cannot be used is an error with its remedy`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                for (data, address, code, words) in [
+                    ("other", "127.0.0.1:\(door.port)", Int32(75), "another program listens there"),
+                    ("other", "192.0.2.1:8080", 65, "does not have the address"),
+                    ("other", "no-such-host.invalid:8080", 65, "the name of the host is not known"),
+                    ("other", "7411", 64, "--listen"),
+                ] {
+                    let finished = try await installation.sluice(
+                        "door", "--data", "\(installation.directory.path)/\(data)", "--listen", address)
+                    #expect(finished.code == code && finished.errors.contains(words), "\(finished.errors)")
+                }
+            }
+        }
+
         @Test func `a data directory has one door`() async throws {
             try await Installation.with { installation in
                 let door = try await DoorRig(installation)
