@@ -39,11 +39,14 @@ extension SluiceClient {
     /// Retries and crashes are counted from 0 again, and a deadline that has passed is removed. The offset
     /// and the checkpoint stay, so an operation may resume. The command takes back a unique key whose period
     /// has not lapsed.
+    /// - Parameters:
+    ///   - id: the command.
+    ///   - actor: the origin of the request, for the timeline. The default is “a person”.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where its status is not `error`, `cancelled`
     ///   or `tooManyTimes`; `conflict` where another command holds its unique key now.
-    public func retry(_ id: CommandID) async throws {
+    public func retry(_ id: CommandID, by actor: String = "a person") async throws {
         try await change(id, "be retried") { [clock] store throws(StoreError) in
-            try store.retry(id, now: clock())
+            try store.retry(id, by: actor, now: clock())
         }
     }
 
@@ -51,12 +54,13 @@ extension SluiceClient {
     /// - Parameters:
     ///   - id: the command.
     ///   - status: `success` where it was delivered, `new` to run it again, or `cancelled`.
+    ///   - actor: the origin of the request, for the timeline. The default is “a person”.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is not in doubt, or for
     ///   another status.
-    public func resolve(_ id: CommandID, as status: CommandStatus) async throws {
+    public func resolve(_ id: CommandID, as status: CommandStatus, by actor: String = "a person") async throws {
         let spool = Spool(directory: directory.spool)
         try await change(id, "be resolved as \(status)") { [clock] store throws(StoreError) in
-            let effects = try store.resolve(id, as: status, now: clock())
+            let effects = try store.resolve(id, as: status, by: actor, now: clock())
             // A delivered file is not sent again, so its spooled copy can go.
             if effects != nil, status == .success, let payload = try store.payload(id) {
                 spool.discard(stored: payload)

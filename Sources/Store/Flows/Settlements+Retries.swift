@@ -56,7 +56,9 @@ extension Settlements {
             }
             return try rows.save(node)
         }
-        guard let transition = row.retry(isBlocked: node.pending > 0, now: now, &rows.changes) else { return }
+        guard let transition = row.retry(by: Actor.person, isBlocked: node.pending > 0, now: now, &rows.changes) else {
+            return
+        }
         try rows.save(row)
         effects.events.append(row.event(transition, shard: shard))
         if row.isReady { effects.ready.append(row.ready) }

@@ -109,20 +109,20 @@ extension MemoryStore {
         }
     }
 
-    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
+    package func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
             var renewed = row
             var changes = TransactionChanges()
-            if row.keyIsFree, renewed.retry(now: now, &changes) != nil, let unique = renewed.unique,
+            if row.keyIsFree, renewed.retry(by: actor, now: now, &changes) != nil, let unique = renewed.unique,
                 let holder = shard.holder(of: unique, at: now)
             {
                 throw holder.conflict(over: unique.key)
             }
             let isBlocked = try RetryCheck.mustWait(row, &shard)
             let event = shard.change(id) { row, changes in
-                row.retry(isBlocked: isBlocked, now: now, &changes).map { row.event($0, shard: number) }
+                row.retry(by: actor, isBlocked: isBlocked, now: now, &changes).map { row.event($0, shard: number) }
             }
             guard let event = event ?? nil else { return nil }
             shard.results[id] = nil
@@ -130,12 +130,14 @@ extension MemoryStore {
         }
     }
 
-    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
+    package func resolve(
+        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
+    ) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
             let event = shard.change(id) { row, changes in
-                row.resolve(as: status, now: now, &changes).map { row.event($0, shard: number) }
+                row.resolve(as: status, by: actor, now: now, &changes).map { row.event($0, shard: number) }
             }
             guard let event = event ?? nil else { return nil }
             if status == .success, let command = shard.rows[id]?.command { shard.recordLeftover(of: command) }

@@ -195,7 +195,7 @@ package final class MemoryStore: CommandStore {
                 guard let all = shard.prunable(row, isOld: isOld) else { continue }
                 if row.key != nil, row.command.status == .inDoubt {
                     // It holds its ordering key.
-                    _ = shard.change(row.id) { $0.resolve(as: .cancelled, now: .now, &$1) }
+                    _ = shard.change(row.id) { $0.resolve(as: .cancelled, by: Actor.person, now: .now, &$1) }
                     pruned.held += 1
                     continue
                 }

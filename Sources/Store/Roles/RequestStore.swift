@@ -1,6 +1,7 @@
 package import Commands
 
-/// The changes of a command that a person requests.
+/// The changes of a command that a person requests. The actor of a change, such as `a person` or `token “studio”`, is
+/// in the reason of its transition.
 package protocol RequestStore: ShardedStore {
     /// Cancels a waiting command at once; records a cancellation request for a claimed one.
     /// - Throws: `notFound`.
@@ -12,12 +13,31 @@ package protocol RequestStore: ShardedStore {
     /// that it gave up, unless the key's period has lapsed.
     /// - Returns: its effects; nil where the status does not allow it.
     /// - Throws: `conflict` where another command holds the key; `notFound`.
-    func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects?
+    func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects?
     /// Settles a command that is in doubt as `success`, `new` or `cancelled`.
     /// - Returns: its effects; nil where the command is not in doubt.
     /// - Throws: `notFound`.
-    func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects?
+    func resolve(
+        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
+    ) throws(StoreError) -> Effects?
     /// Changes the quality of service of a command that has not ended.
     /// - Returns: false where there is no such command.
     func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool
+}
+
+extension RequestStore {
+    /// As ``retry(_:by:now:)``, by a person at the command line.
+    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
+        try retry(id, by: Actor.person, now: now)
+    }
+
+    /// As ``resolve(_:as:by:now:)``, by a person at the command line.
+    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
+        try resolve(id, as: status, by: Actor.person, now: now)
+    }
+}
+
+/// The names of actors in the reasons of transitions.
+package enum Actor {
+    package static let person = "a person"
 }

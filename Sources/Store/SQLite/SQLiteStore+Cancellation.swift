@@ -41,12 +41,12 @@ extension SQLiteStore {
         return own.followed(by: others)
     }
 
-    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
+    package func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
             let hadKey = !row.keyIsFree
             var rows = connection
             let isBlocked = try RetryCheck.mustWait(row, &rows)
-            guard let transition = row.retry(isBlocked: isBlocked, now: now, &connection.changes) else {
+            guard let transition = row.retry(by: actor, isBlocked: isBlocked, now: now, &connection.changes) else {
                 return (nil as Effects?, false)
             }
             if !hadKey { try connection.reclaimKey(of: row, at: now) }
@@ -57,9 +57,11 @@ extension SQLiteStore {
         return own?.followed(by: others)
     }
 
-    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
+    package func resolve(
+        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
+    ) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
-            guard let transition = row.resolve(as: status, now: now, &connection.changes) else {
+            guard let transition = row.resolve(as: status, by: actor, now: now, &connection.changes) else {
                 return (nil as Effects?, false)
             }
             if status == .success { try connection.recordLeftover(of: row.command) }

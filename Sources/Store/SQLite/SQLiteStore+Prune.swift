@@ -198,7 +198,7 @@ extension Connection {
     /// A command in doubt holds its ordering key. It is cancelled, so that the next one gets the key, and pruned later.
     private func cancelInDoubt(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
         guard var row = try command(turn: candidate.turn), row.newestSeq == candidate.newestSeq,
-            row.resolve(as: .cancelled, now: .now, &changes) != nil
+            row.resolve(as: .cancelled, by: Actor.person, now: .now, &changes) != nil
         else { return false }
         try save(row)
         return true

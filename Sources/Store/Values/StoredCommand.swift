@@ -236,29 +236,34 @@ struct StoredCommand: Equatable {
 
     /// Makes an ended or failed command run again. It takes its unique key back, unless the key's period has
     /// lapsed. The caller must have found the key free.
-    /// - Parameter isBlocked: it has to wait for others first.
+    /// - Parameters:
+    ///   - actor: as in ``RequestStore``.
+    ///   - isBlocked: it has to wait for others first.
     /// - Returns: nil where the status does not allow it.
-    mutating func retry(isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges) -> Transition? {
+    mutating func retry(
+        by actor: String, isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition? {
         // Its members are retried, and its end stands.
         if relations.contains(.batch) { return nil }
         switch command.status {
         case .cancelled where relations.contains(.flow), .tooManyTimes where relations.contains(.flow):
-            let transition = renew(reason: "retried by a person", isBlocked: true, now: now, &changes)
+            let transition = renew(reason: "retried by \(actor)", isBlocked: true, now: now, &changes)
             changes.recordRelated(self, .flowRetried, at: now)
             return transition
         case .error, .cancelled, .tooManyTimes:
-            return renew(reason: "retried by a person", isBlocked: isBlocked, now: now, &changes)
+            return renew(reason: "retried by \(actor)", isBlocked: isBlocked, now: now, &changes)
         case .new, .queued, .sent, .success, .blocked, .inDoubt: return nil
         }
     }
 
     /// Settles a command in doubt, as a person says.
     /// - Returns: nil where the command is not in doubt.
-    mutating func resolve(as status: CommandStatus, now: Timestamp, _ changes: inout TransactionChanges) -> Transition?
-    {
+    mutating func resolve(
+        as status: CommandStatus, by actor: String, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition? {
         guard command.status == .inDoubt, command.status.mayBecome(status) else { return nil }
-        if status == .new { return renew(reason: "resolved by a person: to be executed again", now: now, &changes) }
-        let reason = "resolved by a person: \(status == .success ? "it was delivered" : "cancelled")"
+        if status == .new { return renew(reason: "resolved by \(actor): to be executed again", now: now, &changes) }
+        let reason = "resolved by \(actor): \(status == .success ? "it was delivered" : "cancelled")"
         command.reason = status == .success ? nil : reason
         return move(to: status, reason: reason, seat: nil, now: now, &changes)
     }
