@@ -25,6 +25,12 @@ let log = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+/// To write endpoints of the door.
+let http: [Target.Dependency] = [
+    .product(name: "Hummingbird", package: "hummingbird"), .product(name: "HummingbirdCore", package: "hummingbird"),
+    .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
+]
+
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
@@ -157,13 +163,39 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "RawStructuredFieldValues", package: "swift-http-structured-headers"),
             ]),
+        // Counts and histograms of a process, in the text format of Prometheus.
+        module("Telemetry", ["Commands", "Host", log, .product(name: "Metrics", package: "swift-metrics")]),
+        // The state of the running system that events tell, and the streams of events over HTTP.
+        module(
+            "DoorLive", ["Commands", "Console", "Door", "Host", "Inspection", "Sluice", "Store", "Uploads", log] + http),
+        module(
+            "DoorAPI",
+            [
+                "Commands", "Console", "Door", "Drafts", "FlowText", "Host", "HTTPClient", "Inspection",
+                "NetworkControl",
+                "Operations", "Sluice", "Store", "Uploads", "Work", log,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ] + http),
+        module(
+            "DoorMetrics",
+            [
+                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "NetworkControl", "Sluice", "Store",
+                "Telemetry", "Uploads", log,
+            ] + http),
+        module(
+            "DoorPages",
+            [
+                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient", "Inspection",
+                "NetworkControl", "Operations", "Sluice", "Store", "Uploads", "Work", log,
+                .product(name: "Crypto", package: "swift-crypto"),
+            ] + http),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
                 "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", "Drafts",
-                "Door",
+                "Door", "DoorAPI", "DoorLive", "DoorMetrics", "DoorPages", "Telemetry",
                 "Uploads", log, lifecycle,
                 signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -280,6 +312,32 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
+        tests("Telemetry", ["Telemetry", "Commands", "Host", "TestSupport", log]),
+        tests(
+            "DoorLive",
+            [
+                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "Sluice", "Store", "TestSupport",
+                "Uploads", "Wire", log,
+            ] + http),
+        tests(
+            "DoorAPI",
+            [
+                "Commands", "Console", "Door", "DoorAPI", "Drafts", "FlowText", "Host", "Inspection", "Operations",
+                "Sluice",
+                "Store", "TestSupport", "Uploads", "Work", log,
+            ] + http),
+        tests(
+            "DoorMetrics",
+            [
+                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "Host", "Sluice", "Store", "Telemetry",
+                "TestSupport", "Uploads", log,
+            ] + http),
+        tests(
+            "DoorPages",
+            [
+                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Inspection", "Operations",
+                "Sluice", "Store", "TestSupport", "Uploads", "Work", log,
+            ] + http),
         tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
             "Door",

@@ -25,15 +25,17 @@ package struct DoorService: Service {
     private let address: ListenAddress
     private let routes: UploadRoutes
     private let registry: @Sendable (String) throws -> OperationRegistry
+    private let parts: [any DoorPart]
     private let logger: Logger
     private let whenListening: @Sendable (Listening) -> Void
 
     /// - Parameters:
     ///   - address: port 0 takes any free port.
     ///   - registry: the operations that check the payloads of a type.
+    ///   - parts: all but uploads.
     package init(
         _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress, routes: UploadRoutes,
-        registry: @escaping @Sendable (String) throws -> OperationRegistry, logger: Logger,
+        registry: @escaping @Sendable (String) throws -> OperationRegistry, parts: [any DoorPart] = [], logger: Logger,
         whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
     ) {
         self.client = client
@@ -41,6 +43,7 @@ package struct DoorService: Service {
         self.address = address
         self.routes = routes
         self.registry = registry
+        self.parts = parts
         self.logger = logger
         self.whenListening = whenListening
     }
@@ -76,7 +79,17 @@ package struct DoorService: Service {
         server.publicBaseURL = configuration.publicURL
         server.allowedHosts = configuration.hosts
         server.trustedProxies = configuration.trustedProxies
-        let door = DoorServer(server, endpoints: endpoints(engine), logger: logger) { request throws(Problem) in
+        let context = DoorContext(
+            client: client, uploads: engine, routes: routes, registry: registry, authenticator: authenticator,
+            configuration: configuration, statistics: DoorStatistics(), logger: logger)
+        var endpoints = endpoints(engine)
+        for part in parts { endpoints += try await part.endpoints(context) }
+        let observe: @Sendable (CompletedRequest) -> Void = { [parts] request in
+            for part in parts { part.observe(request) }
+        }
+        let door = DoorServer(
+            server, endpoints: endpoints, logger: logger, statistics: context.statistics, observe: observe
+        ) { request throws(Problem) in
             try await authenticator.authenticate(request.fields, client: request.client)
         }
         do {
@@ -89,6 +102,13 @@ package struct DoorService: Service {
                         Listening(
                             url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
                     try await Self.tidy(engine)
+                }
+                for part in parts {
+                    group.addTask {
+                        try await part.run(context)
+                        // A part without work in the background does not end the door.
+                        try await Task.sleep(for: .seconds(Int64.max / 1_000_000_000))
+                    }
                 }
                 defer { group.cancelAll() }
                 try await group.next()

@@ -1,5 +1,9 @@
 internal import ArgumentParser
 internal import Door
+internal import DoorAPI
+internal import DoorLive
+internal import DoorMetrics
+internal import DoorPages
 internal import Logging
 internal import Operations
 internal import ServiceLifecycle
@@ -55,8 +59,10 @@ struct DoorCommand: AsyncParsableCommand {
         let routes = try ConfiguredRoutes.read(data)
         var registries = SubmitRegistries(data)
         let registry = await registries.lookup(for: Set(routes.routes.flatMap(\.types)))
+        let live = LivePart()
         let service = DoorService(
-            client, file.door, address: address, routes: routes, registry: registry, logger: logger
+            client, file.door, address: address, routes: routes, registry: registry,
+            parts: [live, APIPart(), MetricsPart(live), PagesPart(live)], logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             Notify.ready()
