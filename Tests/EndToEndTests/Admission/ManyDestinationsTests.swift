@@ -118,19 +118,28 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a killed coordinator dispatches again within seconds beside a thousand dead destinations`()
-            async throws
-        {
+        /// Seconds from the death of the coordinator to the answer of a command that is submitted then.
+        private func secondsOfRestart(dead: Int) async throws -> Double {
+            let restart = Shared(0.0)
             try await with { destinations, up in
-                _ = try await destinations.submitToDead(Self.count / 2, each: 4)
+                if dead > 0 { _ = try await destinations.submitToDead(dead, each: 4) }
                 _ = try await destinations.seconds(of: 1, path: "/before/", within: .seconds(12))
                 let pid = try await coordinator(destinations.installation)
                 let killed = MonotonicTime.now
                 kill(pid, SIGKILL)
-                _ = try await destinations.seconds(of: 1, path: "/restarted/", within: .seconds(12))
-                #expect(MonotonicTime.now - killed <= .seconds(4))
+                _ = try await destinations.seconds(of: 1, path: "/restarted/", within: .seconds(20))
+                restart.change { $0 = (MonotonicTime.now - killed).seconds }
                 #expect(coordinatorDeaths(up) == 1)
             }
+            return restart.value
+        }
+
+        @Test func `a killed coordinator dispatches again within seconds beside a thousand dead destinations`()
+            async throws
+        {
+            let alone = try await secondsOfRestart(dead: 0)
+            let beside = try await secondsOfRestart(dead: Self.count / 2)
+            #expect(beside <= alone * 3 + 2, "\(alone) s alone")
         }
 
         @Test func `a pause of a quality of service takes effect at once for a thousand destinations with a backlog`()
