@@ -17,6 +17,8 @@ package struct DoorConfiguration: Sendable, Equatable {
     /// `door.interimResponses`: whether 104 is sent to clients that understand it. The default is true; nginx up to
     /// 1.22 does not survive one from a server behind it.
     package var sendsInterimResponses = true
+    /// `door.certificate` and `door.key`: files in PEM form; nil: plain HTTP.
+    package var certificate: CertificateFiles?
     /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`.
     package var limits = UploadLimits()
 
@@ -38,6 +40,20 @@ package struct DoorConfiguration: Sendable, Equatable {
                 ["door", "basePath"], takes: "a path such as /sluice",
                 parse: { text in text.hasPrefix("/") ? String(text.trimmingSuffix("/")) : nil }) ?? ""
         try reader.read(&sendsInterimResponses, ["door", "interimResponses"])
+        func file(_ name: String) throws(SettingsError) -> String? {
+            try reader.value(["door", name], takes: "an absolute path", parse: { $0.hasPrefix("/") ? $0 : nil })
+        }
+        let chain = try file("certificate")
+        let key = try file("key")
+        switch (chain, key) {
+        case (let chain?, let key?): certificate = CertificateFiles(chain: chain, key: key)
+        case (nil, nil): break
+        case (_?, nil):
+            throw SettingsError(key: "door.certificate", problem: "needs door.key, the file of its private key")
+        case (nil, _?):
+            throw SettingsError(
+                key: "door.key", problem: "needs door.certificate, the file of the certificate and its chain")
+        }
         func size(_ name: String) throws(SettingsError) -> Int64? {
             try reader.value(["door", name], takes: "a size such as 20GiB", parse: { ByteCount.bytes($0) })
         }
@@ -53,7 +69,7 @@ extension DoorConfiguration {
     package func url(at address: ListenAddress) -> String {
         var address = address
         if address.host == "0.0.0.0" || address.host == "::" { address.host = "localhost" }
-        return publicURL ?? "http://\(address)\(basePath)"
+        return publicURL ?? "\(certificate == nil ? "http" : "https")://\(address)\(basePath)"
     }
 }
 

@@ -30,6 +30,8 @@ package struct DoorContext: Sendable {
     package var authenticator: Authenticator
     package var configuration: DoorConfiguration
     package var statistics: DoorStatistics
+    /// Nil: the door has no TLS.
+    package var certificate: CertificateSource?
     package var logger: Logger
 
     /// As in ``DoorServerConfiguration/basePath``.

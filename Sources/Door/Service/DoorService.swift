@@ -23,6 +23,8 @@ package struct DoorService: Service {
     private let client: SluiceClient
     private let configuration: DoorConfiguration
     private let address: ListenAddress
+    private let certificate: CertificateSource?
+    private let inheritedSocket: CInt?
     private let routes: UploadRoutes
     private let registry: @Sendable (String) throws -> OperationRegistry
     private let parts: [any DoorPart]
@@ -31,16 +33,21 @@ package struct DoorService: Service {
 
     /// - Parameters:
     ///   - address: port 0 takes any free port.
+    ///   - certificate: as in ``DoorServerConfiguration``.
+    ///   - inheritedSocket: as in ``DoorServerConfiguration``; `address` is its address.
     ///   - registry: the operations that check the payloads of a type.
     ///   - parts: all but uploads.
     package init(
-        _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress, routes: UploadRoutes,
+        _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress,
+        certificate: CertificateSource? = nil, inheritedSocket: CInt? = nil, routes: UploadRoutes,
         registry: @escaping @Sendable (String) throws -> OperationRegistry, parts: [any DoorPart] = [], logger: Logger,
         whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
     ) {
         self.client = client
         self.configuration = configuration
         self.address = address
+        self.certificate = certificate
+        self.inheritedSocket = inheritedSocket
         self.routes = routes
         self.registry = registry
         self.parts = parts
@@ -70,7 +77,7 @@ package struct DoorService: Service {
         logger.debug("The token of this machine is \(token.id)")
         let tokens = TokenCache(TokenStore(client.store), logger: logger)
         defer { tokens.close() }
-        let isSecure = configuration.publicURL?.hasPrefix("https:") ?? false
+        let isSecure = configuration.url(at: address).hasPrefix("https:")
         let authenticator = Authenticator(
             tokens: tokens, cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure), logger: logger)
         var server = DoorServerConfiguration()
@@ -79,9 +86,16 @@ package struct DoorService: Service {
         server.publicBaseURL = configuration.publicURL
         server.allowedHosts = configuration.hosts
         server.trustedProxies = configuration.trustedProxies
+        server.certificate = certificate
+        server.inheritedSocket = inheritedSocket
+        if certificate == nil, !address.isLoopback, configuration.trustedProxies.isEmpty {
+            logger.warning(
+                "The network can read tokens and files: set door.certificate and door.key, or listen on 127.0.0.1 behind a proxy with TLS",
+                metadata: ["address": "\(address)"])
+        }
         let context = DoorContext(
             client: client, uploads: engine, routes: routes, registry: registry, authenticator: authenticator,
-            configuration: configuration, statistics: DoorStatistics(), logger: logger)
+            configuration: configuration, statistics: DoorStatistics(), certificate: certificate, logger: logger)
         var endpoints = endpoints(engine)
         for part in parts { endpoints += try await part.endpoints(context) }
         let observe: @Sendable (CompletedRequest) -> Void = { [parts] request in

@@ -117,7 +117,7 @@ struct Connection: Sendable {
         _ head: RequestHead, _ input: ConnectionInput, _ number: Int, _ output: ResponseOutput
     ) -> DoorRequest {
         let bytes = RequestBytes(input: input, request: number) { try await output.sendInterim(.continue, [:]) }
-        let origin = "\(door.configuration.tls == nil ? "http" : "https")://\(head.host)"
+        let origin = "\(door.configuration.certificate == nil ? "http" : "https")://\(head.host)"
         var request = DoorRequest(
             method: head.method, path: head.target.path, query: head.target.query, fields: head.fields,
             body: RequestBody(asyncSequence: bytes), id: "\(CommandID())",

@@ -2,18 +2,16 @@ internal import Commands
 internal import HTTPTypes
 internal import Host
 internal import Hummingbird
-internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 
 /// Sets up and runs the connections of a ``DoorServer``.
 ///
-/// It is not `HTTP1Channel` of Hummingbird, which reads a rejected body without end, keeps connections of HTTP/1.0
+/// It is not the channel of Hummingbird, which reads a rejected body without end, keeps connections of HTTP/1.0
 /// open, answers parse errors below all checks, and has no deadline that slow bodies or readers would meet.
-struct DoorChannel: ServerChildChannel {
-    struct Value: ServerChildChannelValue {
-        let channel: any Channel
+struct DoorChannel: Sendable {
+    struct Value: Sendable {
         /// Nil where the connection was refused.
         let connection: Connection?
     }
@@ -53,15 +51,19 @@ struct DoorChannel: ServerChildChannel {
         basePath = configuration.basePath.split(separator: "/").map(String.init)
     }
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
+    /// - Parameter isEncrypted: with TLS, where the door has a certificate.
+    func setup(_ channel: any Channel, isEncrypted: Bool) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
+            if isEncrypted, let certificate = configuration.certificate {
+                try pipeline.addHandler(certificate.handler())
+            }
             let admission = limit.admit(channel)
             guard admission == .admitted || admission == .reserve else {
                 let timeout = TimeAmount.nanoseconds(configuration.drainTimeout.nanoseconds)
                 try pipeline.addHandler(
                     RefusalHandler(admission == .refused ? busyResponse() : nil, timeout: timeout))
-                return Value(channel: channel, connection: nil)
+                return Value(connection: nil)
             }
             let buffers = ReceiveBuffers(budget)
             try channel.syncOptions?.setOption(.recvAllocator, value: buffers)
@@ -83,12 +85,11 @@ struct DoorChannel: ServerChildChannel {
             let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
             return Value(
-                channel: channel,
                 connection: Connection(door: self, parts: parts, progress: progress, isReserve: admission == .reserve))
         }
     }
 
-    func handle(value: Value, logger: Logger) async {
+    func handle(_ value: Value) async {
         do {
             try await value.connection?.run()
         } catch {

@@ -1,9 +1,5 @@
-internal import Hummingbird
-internal import HummingbirdCore
-internal import HummingbirdTLS
 package import Logging
 internal import NIOCore
-internal import NIOPosix
 internal import ServiceLifecycle
 
 /// The HTTP server of the door.
@@ -62,9 +58,16 @@ package struct DoorServer: Service {
         let door = DoorChannel(
             configuration, dispatcher: dispatcher, limit: ConnectionLimit(max: maxConnections, statistics: statistics),
             running: running, statistics: statistics, logger: logger, observe: observe)
-        var listeners = [try listener(door, .hostname(configuration.host, port: configuration.port), announces: true)]
+        let address =
+            configuration.inheritedSocket.map { Listener.Address.socket($0) }
+            ?? .host(configuration.host, port: configuration.port)
+        var listeners = [
+            Listener(address: address, door: door, logger: logger) { [listening] channel in
+                listening.set(.success(channel.localAddress?.port ?? 0))
+            }
+        ]
         if let path = configuration.socketPath {
-            listeners.append(try listener(door, .unixDomainSocket(path: path), announces: false))
+            listeners.append(Listener(address: .path(path), door: door, logger: logger) { _ in })
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [listeners] in
@@ -90,23 +93,5 @@ package struct DoorServer: Service {
                 logger.warning("The server closed connections whose requests did not end at its shutdown")
             }
         }
-    }
-
-    private func listener(_ door: DoorChannel, _ address: BindAddress, announces: Bool) throws -> any Service {
-        let listening = listening
-        let announce: @Sendable (any Channel) async -> Void = { channel in
-            if announces { listening.set(.success(channel.localAddress?.port ?? 0)) }
-        }
-        // Hummingbird logs each connection and listener; the door logs what an operator needs.
-        var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .notice)
-        let settings = ServerConfiguration(address: address, backlog: 1024)
-        let group = MultiThreadedEventLoopGroup.singleton
-        guard let tls = configuration.tls, announces else {
-            return door.server(
-                configuration: settings, onServerRunning: announce, eventLoopGroup: group, logger: quiet)
-        }
-        return try TLSChannel(door, tlsConfiguration: tls).server(
-            configuration: settings, onServerRunning: announce, eventLoopGroup: group, logger: quiet)
     }
 }

@@ -1,5 +1,3 @@
-package import NIOSSL
-
 /// The settings of a ``DoorServer``.
 package struct DoorServerConfiguration: Sendable {
     /// The address of the listener. The default is the loopback interface.
@@ -19,8 +17,10 @@ package struct DoorServerConfiguration: Sendable {
     package var allowedOrigins: [String] = []
     /// Addresses and networks in CIDR form whose `X-Forwarded-For` is believed; `unix` for the unix socket.
     package var trustedProxies: [String] = []
-    /// Nil: plain HTTP. It should offer only `http/1.1`: over HTTP/2 a body that was cut looks complete.
-    package var tls: TLSConfiguration?
+    /// Nil: plain HTTP. The unix socket never has TLS.
+    package var certificate: CertificateSource?
+    /// A socket that another process has opened, in place of ``host`` and ``port``. Nil: the server opens its own.
+    package var inheritedSocket: CInt?
 
     /// More connections than this are refused with 503. Nil, the default: all open files of the process but 256.
     package var maxConnections: Int?
