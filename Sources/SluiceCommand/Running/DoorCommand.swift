@@ -23,7 +23,9 @@ struct DoorCommand: AsyncParsableCommand {
             “sluice token create” makes others, which may do less. The example gives it to curl in a descriptor: every user of \
             the machine could read an argument.
 
-            SIGTERM or Ctrl-C ends it: requests get 10 s, and what they have brought is kept.
+            With door.certificate and door.key of sluice.yaml it speaks TLS; SIGHUP reads the files again. It takes a socket \
+            that systemd has opened (deploy/systemd/sluice-door.socket) in place of --listen. SIGTERM or Ctrl-C ends it: \
+            requests get 10 s, and the bytes that have arrived are kept.
 
             EXAMPLES
               sluice door
@@ -55,20 +57,41 @@ struct DoorCommand: AsyncParsableCommand {
         let (directory, store) = try data.store(create: true)
         let client = try SluiceClient(
             directory: directory, store: store, registry: BuiltInOperations.registry(try file.uploads()))
-        let address = listen ?? file.door.listen ?? Self.defaultAddress
+        let inherited = try SocketActivation.socket()
+        let address = inherited?.address ?? listen ?? file.door.listen ?? Self.defaultAddress
+        let certificate: CertificateSource?
+        do throws(DoorServerError) { certificate = try file.door.certificate.map(CertificateSource.init) } catch {
+            throw ExitError(.configuration, error.description)
+        }
         let routes = try ConfiguredRoutes.read(data)
         var registries = SubmitRegistries(data)
         let registry = await registries.lookup(for: Set(routes.routes.flatMap(\.types)))
         let live = LivePart()
         let service = DoorService(
-            client, file.door, address: address, routes: routes, registry: registry,
+            client, file.door, address: address, certificate: certificate, inheritedSocket: inherited?.descriptor,
+            routes: routes, registry: registry,
             parts: [live, APIPart(), MetricsPart(live), PagesPart(live)], logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             Notify.ready()
         }
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
-        try await Services.run(service, logger: logger)
+        try await Services.run(service, reload: certificate.map { Self.reload($0, logger) }, logger: logger)
+    }
+}
+
+extension DoorCommand {
+    /// Reads the files of the certificate again; a pair that cannot be used leaves the old one in use.
+    private static func reload(_ certificate: CertificateSource, _ logger: Logger) -> @Sendable () -> Void {
+        {
+            do throws(DoorServerError) {
+                try certificate.reload()
+                logger.notice(
+                    "New connections get the new certificate", metadata: ["expires": "\(certificate.expires)"])
+            } catch {
+                logger.error("The old certificate stays in use: \(error)")
+            }
+        }
     }
 }
 

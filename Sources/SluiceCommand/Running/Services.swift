@@ -23,7 +23,15 @@ enum Services {
                 + "(ulimit -n)")
     }
 
-    static func run(_ service: any Service, logger: Logger) async throws {
+    /// - Parameter reload: called at SIGHUP, which then drains only where the terminal is gone. Nil: it drains.
+    static func run(
+        _ service: any Service, reload: (@Sendable () -> Void)? = nil, logger: Logger
+    ) async throws {
+        let hangsUp = !SignalHandling.isIgnored(SIGHUP)
+        if let reload, hangsUp {
+            let terminal = ControllingTerminal()
+            SignalHandling.handle(SIGHUP) { if terminal.hasHungUp { kill(getpid(), SIGTERM) } else { reload() } }
+        }
         var quiet = logger
         // The group logs each of its steps at info; the services log the important ones.
         if quiet.logLevel == .info { quiet.logLevel = .warning }
@@ -37,7 +45,7 @@ enum Services {
                         service: StopNotice(), successTerminationBehavior: .ignore,
                         failureTerminationBehavior: .ignore),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint] + (SignalHandling.isIgnored(SIGHUP) ? [] : [.sighup]),
+                gracefulShutdownSignals: [.sigterm, .sigint] + (hangsUp && reload == nil ? [.sighup] : []),
                 logger: quiet))
         try await group.run()
     }
