@@ -43,6 +43,8 @@ final class DoorRig: Sendable {
         _ = try await child.end(within: .seconds(10))
     }
 
+    func signal(_ number: Int32) throws { try #require(process.value).signal(number) }
+
     /// Ends the door as an operator does.
     func stop() async throws -> ChildProcess.Exit {
         let child = try #require(process.value)
@@ -54,6 +56,19 @@ final class DoorRig: Sendable {
     func curl(_ arguments: String..., within limit: Duration = .seconds(60)) async throws -> Installation.Finished {
         try await installation.run(
             program: "/usr/bin/curl", ["-sS", "-H", "Authorization: Bearer \(try token)"] + arguments, within: limit)
+    }
+
+    /// The log of the present process.
+    var errors: String { process.value?.errors ?? "" }
+
+    /// Waits until the spool has bytes of an upload, or until its client has ended.
+    func receiveFirstBytes(or client: ChildProcess) async throws {
+        let spool = DataDirectory(path: installation.data).uploads
+        try await until("the first bytes") {
+            if client.ending != nil { return true }
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: spool)) ?? []
+            return files.contains { (contents(of: "\(spool)/\($0)") ?? []).contains { $0 != 0 } }
+        }
     }
 
     /// The description of an upload.

@@ -27,13 +27,14 @@ extension EndToEndTests {
                     program: python,
                     [PythonScript.path("upload-client.py"), client, door.endpoint, try door.token, path])
                 var random = SeededRandom.announced("UploadTests of \(client)")
+                try await door.receiveFirstBytes(or: upload)
                 var kills = 0
                 while upload.ending == nil, kills < 12 {
-                    let wait = Duration.milliseconds(random.number(in: 60..<500))
-                    if (try? await upload.end(within: wait)) != nil { break }
                     try await door.kill()
                     kills += 1
                     try await door.start()
+                    let wait = Duration.milliseconds(random.number(in: 60..<500))
+                    if (try? await upload.end(within: wait)) != nil { break }
                 }
                 let finished = try await installation.finished(upload, within: .seconds(90))
                 #expect(finished.code == 0, "\(finished.errors)")
