@@ -12,6 +12,10 @@
   guardian  kill -9 of a worker until the last descendant of its program has ended
   s3        2 GB to OpenStack Swift, relative to s5cmd and rclone
   webhook   signed POSTs a second, relative to wrk
+  put       one PUT of 2 GB into the door, relative to nginx's WebDAV and sync
+  small     uploads of 16 KB a second by wrk, 64 connections
+  many      200 tus uploads at once, relative to the disk; memory of the door; other requests meanwhile
+  idle      10,000 idle and slow connections
 
 Each comparison alternates the programs. A value is the median of --runs runs (default 5). Build first:
 swift build -c release --static-swift-stdlib --product sluice
@@ -31,6 +35,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import figures_collections
+import figures_door
 import figures_fetch
 import figures_programs
 import figures_stores
@@ -48,6 +53,10 @@ FIGURES = {
     "guardian": figures_programs.guardian,
     "s3": figures_stores.s3,
     "webhook": figures_stores.webhook,
+    "put": figures_door.put,
+    "small": figures_door.small,
+    "many": figures_door.many,
+    "idle": figures_door.idle,
 }
 
 

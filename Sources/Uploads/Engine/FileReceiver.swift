@@ -12,7 +12,9 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     /// Called after a part was written, with the offset of its end.
     private let written: @Sendable (_ end: Int64) -> Void
     private let partSize: @Sendable () -> Int
-    private var part: [UInt8] = []
+    private var part: PartBuffer
+    /// The part that was written last.
+    private var spare: PartBuffer?
     private var partBegan: MonotonicTime?
     private var writing: Task<Void, any Error>?
     private var digest: IncrementalDigest?
@@ -22,6 +24,8 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     /// The offset of the next byte.
     private(set) var end: Int64
     private static let maxAge: Duration = .milliseconds(500)
+    /// A small upload needs no more; the buffer grows with the first part of a larger one.
+    private static let firstCapacity = 64 << 10
     /// Bytes that the request may still bring.
     private var allowance: Int64
 
@@ -43,6 +47,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         self.start = start
         end = start
         allowance = limit - start
+        part = PartBuffer(capacity: Self.firstCapacity)
         digest = checksum.map { IncrementalDigest($0.algorithm) }
     }
 
@@ -57,8 +62,8 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         allowance -= Int64(bytes.count)
         end += Int64(bytes.count)
         digest?.update(bytes)
-        if part.isEmpty { partBegan = .now }
-        part.append(contentsOf: bytes)
+        if part.count == 0 { partBegan = .now }
+        part.append(bytes)
     }
 
     func flush() async throws(UploadError) {
@@ -71,18 +76,18 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     func setChecksum(_ checksum: UploadDigest) { self.checksum = checksum }
 
     private func writePart() async throws(UploadError) {
-        guard !part.isEmpty else { return }
+        guard part.count > 0 else { return }
         try await reserve(end)
         try await finishWriting()
-        let bytes = part
-        let start = end - Int64(bytes.count)
-        part = []
-        part.reserveCapacity(min(bytes.count, partSize()))
+        let full = part
+        let (start, end) = (self.end - Int64(full.count), self.end)
+        let capacity = partSize()
+        part = spare ?? PartBuffer(capacity: capacity)
+        part.removeAll(capacity: capacity)
+        spare = full
         writing = Task { [file, disk, written] in
-            try await disk.run { () throws(SystemError) in
-                try file.write(bytes, at: start)
-            }
-            written(start + Int64(bytes.count))
+            try await disk.run { () throws(SystemError) in try file.write(full.bytes, at: start) }
+            written(end)
         }
     }
 

@@ -23,8 +23,8 @@ package final class UploadEngine: UploadService {
     private let keys = Mutex<Set<String>>([])
     private let appends = Atomic<Int>(0)
 
-    /// Bytes of all requests together that are gathered before they are written.
-    private static let gatherBudget = 24 << 20
+    /// Bytes of all requests together that are gathered before they are written; as many are being written.
+    private static let gatherBudget = 12 << 20
     /// Ended uploads are remembered for this time, so that their clients are told why.
     static let memory: Duration = .seconds(86_400)
 
