@@ -8,7 +8,6 @@ struct RouteCommand: Sendable {
     let options: [JSONValue.Member]
 
     /// Whether the operation sends a file, and can delete it once the destination has it.
-    var takesFile: Bool { Self.takesFile(type) }
 
     static func takesFile(_ type: String) -> Bool { type == CommandType.upload || type == CommandType.s3 }
 

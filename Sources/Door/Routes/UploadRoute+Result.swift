@@ -69,12 +69,10 @@ extension UploadRoute {
         options.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
         options.orderingKey = try key(orderingKey, "orderingKey", facts)
         for member in command.options { try BulkField.read(member, into: &options) }
-        var payload = try command.payload.filled(facts)
-        if commandRemovesFile, let members = payload.members {
-            payload = .object(members + [.init("removeSource", true)])
-        }
         var draft = try CommandDraft(
-            type: command.type, payload: payload, options: options, registry: try registry(command.type))
+            type: command.type, payload: try command.payload.filled(facts), options: options,
+            registry: try registry(command.type))
+        draft.payload = Self.withoutInode(draft.payload)
         if uniqueKey != nil { draft.identity = identity(facts, try command.payload.filled(facts.masked)) }
         return draft
     }
@@ -87,6 +85,12 @@ extension UploadRoute {
         var draft = try FlowBuilder(registry: registry).flow(document)
         draft.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
         draft.orderingKey = try key(orderingKey, "orderingKey", facts)
+        for index in draft.nodes.indices {
+            draft.nodes[index].draft.payload = Self.withoutInode(draft.nodes[index].draft.payload)
+        }
+        for index in draft.callbacks.indices {
+            draft.callbacks[index].draft.payload = Self.withoutInode(draft.callbacks[index].draft.payload)
+        }
         if uniqueKey != nil {
             let masked = try flow.filled(facts.masked)
             for index in draft.nodes.indices {
@@ -97,6 +101,16 @@ extension UploadRoute {
             }
         }
         return try FlowPlan(draft)
+    }
+
+    /// The payload with a source that has no inode, which operations then do not compare: a worker may make the file of a
+    /// small upload again, from the row.
+    private static func withoutInode(_ payload: [UInt8]) -> [UInt8] {
+        guard let value = try? JSONValue(parsing: payload), let members = value.members,
+            let source = value["source"]?.members, value["source"]?["inode"] != nil
+        else { return payload }
+        let changed = source.map { $0.name == "inode" ? JSONValue.Member("inode", 0) : $0 }
+        return JSONValue.object(members.map { $0.name == "source" ? .init("source", .object(changed)) : $0 }).bytes
     }
 
     /// The work of an upload, by which two with one unique key are equal: the content counts, and not the name of its

@@ -47,13 +47,6 @@ package struct UploadRoute: Sendable {
         }
     }
 
-    /// Whether the command deletes the bytes after its success (`removeSource`). Otherwise the door deletes them when the
-    /// retention is over.
-    package var commandRemovesFile: Bool {
-        guard case .command(let command) = action, retention == .zero else { return false }
-        return command.takesFile
-    }
-
     var placeholders: Set<RoutePlaceholder> {
         let templates = [uniqueKey, orderingKey].compactMap(\.self).flatMap(\.placeholders)
         switch action {

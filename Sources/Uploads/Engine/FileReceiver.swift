@@ -25,7 +25,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private(set) var end: Int64
     private static let maxAge: Duration = .milliseconds(500)
     /// A small upload needs no more; the buffer grows with the first part of a larger one.
-    private static let firstCapacity = 64 << 10
+    private static let firstCapacity = 32 << 10
     /// Bytes that the request may still bring.
     private var allowance: Int64
 

@@ -197,7 +197,7 @@ extension UploadEngine {
     }
 
     /// The time from the completion to the first look whether the bytes are still needed.
-    static let firstLook: Duration = .seconds(60)
+    static let firstLook: Duration = .seconds(10)
 }
 
 extension UploadAppend {

@@ -9,7 +9,7 @@ extension UploadEngine {
     /// groups of 64 13,323/s).
     ///
     /// The file in the spool is not synced. A worker that finds it missing or older than the boot makes it from the
-    /// row.
+    /// row, with the same modification time: by size and time an operation knows that its source has not changed.
     package func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload {
         let length = Int64(bytes.count)
         try check(length, facts)
@@ -30,7 +30,11 @@ extension UploadEngine {
         try await reserve(upload.id, length)
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
-            try await onDisk { () throws(SystemError) in try SpoolFile(path).write(bytes, at: 0) }
+            try await onDisk { () throws(SystemError) in
+                let file = try SpoolFile(path)
+                try file.write(bytes, at: 0)
+                try file.setModified(now)
+            }
             let submission = try await submission(of: upload)
             upload.due = submission == nil ? nil : now + Self.firstLook
             guard let stored = try await commit(.store(upload, body: bytes, submission)).upload else {

@@ -24,7 +24,7 @@ package final class UploadEngine: UploadService {
     private let appends = Atomic<Int>(0)
 
     /// Bytes of all requests together that are gathered before they are written; as many are being written.
-    private static let gatherBudget = 12 << 20
+    private static let gatherBudget = 8 << 20
     /// Ended uploads are remembered for this time, so that their clients are told why.
     static let memory: Duration = .seconds(86_400)
 
@@ -216,7 +216,7 @@ package final class UploadEngine: UploadService {
 
     /// The size of the part that a request gathers: fewer bytes the more requests there are.
     func partSize() -> Int {
-        min(max(Self.gatherBudget / max(appends.load(ordering: .relaxed), 1), 64 << 10), 1 << 20)
+        min(max(Self.gatherBudget / max(appends.load(ordering: .relaxed), 1), 32 << 10), 1 << 20)
     }
 
     func appendBegan() { appends.add(1, ordering: .relaxed) }

@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Commands
 internal import Glibc
 internal import Host
 
@@ -70,6 +71,13 @@ final class SpoolFile: Sendable {
             Result { () throws(SystemError) in try write(bytes, at: offset) }
         }
         try result.get()
+    }
+
+    /// Gives the file the time of its upload: a worker that makes it again, from the row of a small upload, does the same.
+    func setModified(_ time: Timestamp) throws(SystemError) {
+        do throws(SystemError) { try setModificationTime(of: descriptor, milliseconds: time.milliseconds) } catch {
+            throw SystemError(error.code, "set the time of", path)
+        }
     }
 
     /// - Returns: the number of bytes; 0 at the end.

@@ -24,7 +24,7 @@ struct SpooledUploads: Sendable {
             guard let upload = try store.upload(id), upload.storage == .row, let body = try store.uploadBody(id) else {
                 return
             }
-            do throws(SystemError) { try Self.write(body, to: path) } catch { throw StoreError(error) }
+            do throws(SystemError) { try Self.write(body, of: upload, to: path) } catch { throw StoreError(error) }
         } catch {
             throw CommandFailure(
                 .command, reason: "the upload \(id) cannot be read: \(error.message)", delivery: .refused)
@@ -50,18 +50,19 @@ struct SpooledUploads: Sendable {
         return nil
     }
 
-    /// Whether the file is there as it was written: the page cache has what this boot has written.
+    /// Whether the file is there as it was written: the page cache has what this boot has written. The time of the last
+    /// change counts, because the modification time is that of the upload.
     private static func isOfThisBoot(_ path: String) -> Bool {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return false }
         var (now, uptime) = (timespec(), timespec())
         clock_gettime(CLOCK_REALTIME, &now)
         clock_gettime(CLOCK_BOOTTIME, &uptime)
-        return facts.st_mtim.tv_sec > now.tv_sec - uptime.tv_sec
+        return facts.st_ctim.tv_sec > now.tv_sec - uptime.tv_sec
     }
 
     /// Another worker may write the same bytes at the same time.
-    private static func write(_ bytes: [UInt8], to path: String) throws(SystemError) {
+    private static func write(_ bytes: [UInt8], of upload: Upload, to path: String) throws(SystemError) {
         let temporary = "\(path).\(getpid())"
         let descriptor = clinux_open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemError("create", temporary) }
@@ -73,6 +74,9 @@ struct SpooledUploads: Sendable {
             }
             if count > 0 { done += count } else if errno != EINTR { throw SystemError("write", temporary) }
         }
+        do throws(SystemError) {
+            try setModificationTime(of: descriptor, milliseconds: upload.createdAt.milliseconds)
+        } catch { throw SystemError(error.code, "set the time of", temporary) }
         guard rename(temporary, path) == 0 else { throw SystemError("rename", temporary) }
     }
 }

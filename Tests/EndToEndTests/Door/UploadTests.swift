@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Glibc
 import Store
 import TestSupport
 import Testing
@@ -61,6 +62,37 @@ extension EndToEndTests {
                     let url = String(try #require(line).dropFirst("Location: ".count))
                     #expect(door.bytes(url) == bytes)
                 }
+            }
+        }
+
+        @Test func `a small upload whose file a crash has lost is sent from the store, and deleted after that`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                let (path, bytes) = try Self.file(40_000, in: installation)
+                try FileManager.default.createDirectory(
+                    atPath: installation.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+                )
+                try
+                    #"routes: {in: {command: {type: upload, payload: {to: "\#(receiver.origin)/{name}", method: PUT}}}}"#
+                    .write(toFile: "\(installation.data)/sluice.yaml", atomically: true, encoding: .utf8)
+                let door = try await DoorRig(installation)
+                let made = try await door.curl("-i", "-T", path, "\(door.endpoint)?name=a.bin&route=in")
+                let line = made.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                let location = try #require(line, "\(made.output)")
+                let id = try #require(CommandID(String(location.suffix(36))))
+                let file = "\(DataDirectory(path: installation.data).uploads)/\(id)"
+                // As a crash of the machine does to a file that was not synced.
+                #expect(unlink(file) == 0)
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let store = try installation.store()
+                try await until("the end of the command") { try store.command(id)?.status.isFinal == true }
+                let command = try #require(try store.command(id))
+                #expect(command.status == .success && command.claim == 1, "\(command.reason ?? "")")
+                #expect(receiver.requests.filter { $0.target == "/a.bin" }.map(\.sha256) == [sha256(bytes)])
+                try await until("the deletion of the file") { !FileManager.default.fileExists(atPath: file) }
             }
         }
 

@@ -11,7 +11,7 @@ struct FaultSchedule: Sendable {
 
         /// The time since the previous fault.
         var after: Duration
-        /// The slot of the process: 0 is the coordinator, 1… are the workers.
+        /// The slot of the process: 0 is the coordinator, then come the workers, and the last is the door.
         var victim: Int
         var kind: Kind
     }
@@ -20,17 +20,17 @@ struct FaultSchedule: Sendable {
 
     /// - Parameters:
     ///   - kills: the number of SIGKILLs; stops are additional.
-    ///   - workers: the number of workers.
-    init(kills: Int, workers: Int, using random: inout SeededRandom) {
+    ///   - slots: the number of processes.
+    init(kills: Int, slots: Int, using random: inout SeededRandom) {
         var faults: [Fault] = []
         var left = kills
         while left > 0 {
             // 0.2 to 2 s, with evenly distributed logarithms: bursts and pauses.
             let after = Duration.milliseconds(Int64(200 * pow10(random.fraction())))
-            let victim = random.number(in: 0..<workers + 1)
+            let victim = random.number(in: 0..<slots)
             if random.chance(0.2) {
-                // Only a supervisor kills a stopped coordinator, and this test has none.
-                let resumes = victim == 0 || random.chance(0.6)
+                // Only a supervisor kills a stopped coordinator, and no process kills a stopped door.
+                let resumes = victim == 0 || victim == slots - 1 || random.chance(0.6)
                 let pause = Duration.milliseconds(Int64(random.number(in: 50..<4000)))
                 faults.append(Fault(after: after, victim: victim, kind: .stop(resumeAfter: resumes ? pause : nil)))
             } else {

@@ -15,14 +15,14 @@ extension EndToEndTests {
         @Test func `a seed repeats its schedule of faults, and another seed gives another schedule`() {
             func faults(_ seed: UInt64) -> [FaultSchedule.Fault] {
                 var random = SeededRandom(seed: seed)
-                return FaultSchedule(kills: 100, workers: Torture.workers, using: &random).faults
+                return FaultSchedule(kills: 100, slots: Torture.slots, using: &random).faults
             }
             #expect(faults(7) == faults(7) && faults(7) != faults(8))
         }
 
         @Test func `a hundred kills lose no command and run none twice`() async throws {
             var random = SeededRandom.announced("kill test")
-            let schedule = FaultSchedule(kills: Self.kills, workers: Torture.workers, using: &random)
+            let schedule = FaultSchedule(kills: Self.kills, slots: Torture.slots, using: &random)
             let seed = random.seed
             try await Installation.with { installation in
                 // Make the store before the first process opens it.
@@ -58,6 +58,7 @@ extension EndToEndTests {
                 #expect(ledger.entries.values.contains { $0.retried > 0 } || Self.kills < 50)
                 #expect(ledger.entries.values.contains { $0.kind == .poison })
                 #expect(receiver.requests.contains { $0.method == "POST" })
+                #expect(receiver.requests.contains { $0.target.hasPrefix("/put/door-") })
                 #expect(checker.repeatedMessages > 0 || Self.kills < 50)
                 #expect(checker.fired > Torture.TortureSchedule.allCases.count)
                 #expect(!runs.isEmpty && receiver.requests.contains { $0.method == "GET" })

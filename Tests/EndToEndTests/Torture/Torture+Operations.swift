@@ -51,6 +51,7 @@ extension Torture {
             programs: [append]
             program:
               append: {path: /usr/bin/dash, arguments: [-c, 'echo $SLUICE_COMMAND >> "$0"; sleep 0.02', \(runs)]}
+            \(routes)
             """
         let path = "\(data)/sluice.yaml"
         try Data(yaml.utf8).write(to: URL(fileURLWithPath: path))

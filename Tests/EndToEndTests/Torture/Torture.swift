@@ -4,25 +4,28 @@ import Store
 import Synchronization
 import TestSupport
 
-/// Kills, stops and restarts a coordinator and three workers by a schedule, while producers submit commands
-/// and other processes cancel and retry them. The schedule of faults and requests follows the clock;
+/// Kills, stops and restarts a coordinator, three workers and a door by a schedule, while producers submit commands, a
+/// client uploads, and other processes cancel and retry commands. The schedule of faults and requests follows the clock;
 /// everything else awaits events.
 final class Torture: Sendable {
     static let workers = 3
+    /// The coordinator, the workers and the door.
+    static let slots = workers + 2
 
     let installation: Installation
     let receiver: MisbehavingReceiver
     let ledger: TortureLedger
     private let store: SQLiteStore
-    private let seed: UInt64
-    private let sources: [(path: String, sha256: String)]
+    let seed: UInt64
+    let sources: [(path: String, sha256: String)]
     let copies: String
 
-    /// The process of each slot: 0 is the coordinator, 1… are the workers.
-    private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.workers + 1))
+    /// The process of each slot, as in ``FaultSchedule``.
+    private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.slots))
+    private let doorPort: Int
     /// The processes that a fault has hit. The coordinator may kill only a stopped one of them.
     private let struck = Mutex<Set<Int32>>([])
-    private let isUnderFire = Atomic(true)
+    let isUnderFire = Atomic(true)
     private let isDrained = Atomic(false)
     private let isStopping = Atomic(false)
     private let killed = Atomic(0)
@@ -40,6 +43,7 @@ final class Torture: Sendable {
         self.ledger = ledger
         self.store = store
         self.seed = seed
+        doorPort = try freePort()
         var random = SeededRandom(seed: seed)
         sources = try [0, 1, 700, 4096, 65_536, 200_000].map { size in
             let bytes = random.bytes(size)
@@ -53,12 +57,13 @@ final class Torture: Sendable {
     func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
         try await putSchedules()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for slot in 0...Self.workers { group.addTask { try await self.superviseSlot(slot) } }
+            for slot in 0..<Self.slots { group.addTask { try await self.superviseSlot(slot) } }
             async let poisoned: Void = poison()
             // The drain can end only after the last submit.
             try await withThrowingTaskGroup(of: Void.self) { actors in
                 actors.addTask { try await self.inject(schedule) }
                 actors.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
+                actors.addTask { try await self.uploadThroughDoor() }
                 actors.addTask { try await self.cancelAndRetry() }
                 try await actors.waitForAll()
             }
@@ -85,15 +90,19 @@ final class Torture: Sendable {
             incarnation += 1
             let environment = drops(0.05, process: slot * 10_000 + incarnation)
             let child =
-                slot == 0
-                ? try installation.start("coordinator", environment: environment)
-                : try installation.start("worker", "--concurrency", "8", "--grace", "5s", environment: environment)
+                switch slot {
+                case 0: try installation.start("coordinator", environment: environment)
+                case Self.door:
+                    try installation.start("door", "--listen", "127.0.0.1:\(doorPort)", environment: environment)
+                default:
+                    try installation.start("worker", "--concurrency", "8", "--grace", "5s", environment: environment)
+                }
             slots.withLock { $0[slot] = child }
             let ending = await child.end
-            // A coordinator may still find the lock of a killed one for a moment, and exits with 75.
+            // A coordinator or a door may still find the lock of a killed one for a moment, and exits with 75.
             let isExpected =
                 ending == .signalled(SIGKILL) && struck.withLock { $0.contains(child.pid) } || ending == .exited(0)
-                || slot == 0 && ending == .exited(75)
+                || (slot == 0 || slot == Self.door) && ending == .exited(75)
             if !isExpected {
                 ledger.unexpected("\(child.name) ended with \(ending): \(child.errors.suffix(500))")
                 if incarnation > 5000 { return }
@@ -313,16 +322,25 @@ final class Torture: Sendable {
 
     // MARK: The end
 
-    /// Whether every slot has a ready process: the coordinator holds its lock, and each worker has a session.
+    private static let door = slots - 1
+    var doorOrigin: String { "http://127.0.0.1:\(doorPort)" }
+
+    /// Whether every slot has a ready process: coordinator and door hold their locks, and each worker has a session.
     private var isReady: Bool {
         get throws {
             let seated = Set(try store.sessions().map(\.pid))
-            let lock = contents(of: DataDirectory(path: installation.data).run.lock(.coordinator)) ?? []
+            let run = DataDirectory(path: installation.data).run
+            func holds(_ lock: RunDirectory.Lock, _ child: ChildProcess) -> Bool {
+                String(decoding: contents(of: run.lock(lock)) ?? [], as: UTF8.self) == "\(child.pid)\n"
+            }
             return slots.withLock { slots in
                 slots.enumerated().allSatisfy { slot, child in
                     guard let child, child.ending == nil else { return false }
-                    return slot == 0
-                        ? String(decoding: lock, as: UTF8.self) == "\(child.pid)\n" : seated.contains(child.pid)
+                    return switch slot {
+                    case 0: holds(.coordinator, child)
+                    case Self.door: holds(.door, child)
+                    default: seated.contains(child.pid)
+                    }
                 }
             }
         }
@@ -365,7 +383,7 @@ final class Torture: Sendable {
         // After the last fault a slot may be empty, or have a process that cannot handle a signal yet.
         try await until("a ready process in each slot") { try self.isReady }
         isStopping.store(true, ordering: .relaxed)
-        for slot in (0...Self.workers).reversed() {
+        for slot in (0..<Self.slots).reversed() {
             guard let child = slots.withLock({ $0[slot] }) else { continue }
             let asked = "\(Timestamp.now)\(child.isStopped ? ", when it was stopped" : "")"
             child.signal(SIGTERM)

@@ -3,9 +3,9 @@ internal import Synchronization
 /// The size of receive buffers: together they stay within a budget, however many bodies arrive at once.
 final class ReceiveBudget: Sendable {
     /// Bytes for all connections.
-    private static let total = 32 << 20
+    private static let total = 16 << 20
     /// Parts that wait between a socket and its handler.
-    private static let partsPerConnection = 10
+    static let partsPerConnection = 4
     static let bodySizes = (16 << 10)...(256 << 10)
     static let headSize = 4 << 10
 

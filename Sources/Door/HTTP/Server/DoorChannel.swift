@@ -83,7 +83,10 @@ struct DoorChannel: Sendable {
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
             try pipeline.addHandler(MessageHandler(timers, buffers: buffers, statistics: statistics))
             let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
-                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+                wrappingChannelSynchronously: channel,
+                configuration: .init(
+                    backPressureStrategy: .init(lowWatermark: 1, highWatermark: ReceiveBudget.partsPerConnection),
+                    isOutboundHalfClosureEnabled: true))
             return Value(
                 connection: Connection(door: self, parts: parts, progress: progress, isReserve: admission == .reserve))
         }

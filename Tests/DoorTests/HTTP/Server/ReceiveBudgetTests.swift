@@ -5,8 +5,8 @@ import Testing
 struct ReceiveBudgetTests {
     @Test func `buffers become smaller with the number of bodies`() {
         #expect(ReceiveBudget.bodySize(active: 0, idle: 0) == 256 << 10)
-        #expect(ReceiveBudget.bodySize(active: 100, idle: 0) == (32 << 20) / 10 / 100)
-        #expect(ReceiveBudget.bodySize(active: 1, idle: 200) == (32 << 20) / 10 / 101)
+        #expect(ReceiveBudget.bodySize(active: 100, idle: 0) == (16 << 20) / 4 / 100)
+        #expect(ReceiveBudget.bodySize(active: 1, idle: 200) == (16 << 20) / 4 / 101)
         #expect(ReceiveBudget.bodySize(active: 100_000, idle: 0) == 16 << 10)
     }
 
