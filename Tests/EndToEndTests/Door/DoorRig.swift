@@ -43,6 +43,8 @@ final class DoorRig: Sendable {
         _ = try await child.end(within: .seconds(10))
     }
 
+    var pid: Int32 { get throws { try #require(process.value).pid } }
+
     func signal(_ number: Int32) throws { try #require(process.value).signal(number) }
 
     /// Ends the door as an operator does.

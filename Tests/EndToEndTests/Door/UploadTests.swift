@@ -96,6 +96,50 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: isAvailable(program("strace") != nil), "needs strace"))
+        func `bytes whose sync has failed are not stated, and are sent again`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let (path, bytes) = try Self.file(300_000, in: installation)
+                let made = try await door.curl(
+                    "-D", "-", "-X", "POST", "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Length: 300000", door.endpoint)
+                let line = made.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                let url = String(try #require(line, "\(made.output)").dropFirst("Location: ".count))
+                let spool = try #require(realpath(DataDirectory(path: installation.data).uploads, nil))
+                defer { free(spool) }
+                let file = "\(String(cString: spool))/\(url.suffix(36))"
+                let trace = "\(installation.directory.path)/trace"
+                let strace = try installation.start(
+                    program: #require(program("strace")),
+                    [
+                        "-f", "-o", trace, "-P", file, "-e", "inject=fdatasync:error=EIO:when=1", "-p",
+                        "\(try door.pid)",
+                    ])
+                try await until("strace") { strace.ending != nil || strace.errors.contains("attached") }
+                guard strace.ending == nil else {
+                    // A container may not permit ptrace.
+                    if requiresPeers { Issue.record("strace may trace nothing here: \(strace.errors)") }
+                    return
+                }
+                func patch() async throws -> String {
+                    try await door.curl(
+                        "-i", "-X", "PATCH", "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Offset: 0", "-H",
+                        "Content-Type: application/offset+octet-stream", "--data-binary", "@\(path)", url
+                    ).output
+                }
+                let failed = try await patch()
+                #expect(failed.contains("HTTP/1.1 500"), "\(failed)")
+                #expect(failed.contains("Input/output error") == false, "the log has the reason, not the response")
+                let head = try await door.curl("--head", "-H", "Tus-Resumable: 1.0.0", url).output
+                #expect(head.contains("Upload-Offset: 0"), "\(head)")
+                strace.signal(SIGTERM)
+                _ = try await strace.end(within: .seconds(10))
+                let again = try await patch()
+                #expect(again.contains("HTTP/1.1 204") && again.contains("Upload-Offset: 300000"), "\(again)")
+                #expect(door.bytes(url) == bytes)
+            }
+        }
+
         @Test func `a request without a usable token is refused, and nothing is stored`() async throws {
             try await Installation.with { installation in
                 let door = try await DoorRig(installation)
