@@ -7,7 +7,7 @@ internal import Wire
 public struct SluiceEvent: Sendable, Equatable {
     /// The topic: `status/<uuid>`, `progress/<uuid>`, `bandwidth/<destination>`, `link/<destination>`,
     /// `link/*` for an uplink, `worker/<seat>`, `counts`, `gap/<shard>`, `collection/<name>`,
-    /// `endpoint/<name>`, `response/<uuid>`, `schedule/<name>` or `flow/<uuid>`.
+    /// `endpoint/<name>`, `response/<uuid>`, `schedule/<name>`, `flow/<uuid>` or `metrics/<process>`.
     public var topic: String
     /// An object whose members depend on the topic. PROTOCOL.md lists them with their units. In a snapshot,
     /// `snapshot` is true.
@@ -26,7 +26,7 @@ public struct SluiceEvent: Sendable, Equatable {
     }
 
     /// The part of the topic before the slash, or all of it: `status`, `progress`, `bandwidth`, `link`,
-    /// `worker`, `counts`, `gap`, `collection`, `endpoint`, `response`, `schedule` or `flow`.
+    /// `worker`, `counts`, `gap`, `collection`, `endpoint`, `response`, `schedule`, `flow` or `metrics`.
     public var kind: Substring { topic.prefix { $0 != "/" } }
 
     /// The part of the topic after the first slash; empty where there is none.

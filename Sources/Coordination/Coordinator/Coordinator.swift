@@ -16,6 +16,8 @@ actor Coordinator: LoopCallbackOwner {
     private static let sendRetryInterval: Duration = .milliseconds(5)
     /// Between two rounds of the loop that a deadline causes.
     private static let minInterval: Duration = .microseconds(100)
+    /// Of the measurements of this process; within the 15 s for which monitors show them.
+    private static let metricsInterval: Duration = .seconds(5)
 
     let loop: PollLoop
     let callbacks: LoopCallbacks
@@ -57,6 +59,7 @@ actor Coordinator: LoopCallbackOwner {
     private var heartbeatTimer = PeriodicTimer()
     private var sweepTimer = PeriodicTimer()
     private var controlTimer = PeriodicTimer()
+    private var metricsTimer = PeriodicTimer()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -149,6 +152,7 @@ actor Coordinator: LoopCallbackOwner {
             control.setNeeded()
             events.publishCounts()
         }
+        if metricsTimer.isDue(now, every: Self.metricsInterval) { publishMetrics() }
         events.run(now: now)
         uplinks.run(now: now)
         let isSending = workers.sendWaiting()
@@ -189,6 +193,8 @@ actor Coordinator: LoopCallbackOwner {
         unreachable.run(now: now)
         migrator.run()
     }
+
+    private func publishMetrics() { events.publishMetrics(environment.configuration.reports) }
 
     // MARK: Reports of workers
 
@@ -302,6 +308,7 @@ actor Coordinator: LoopCallbackOwner {
         events.publishStatuses(of: new.commands)
         events.publishFlows(to: new, now: .now)
         guard !new.prefixes.isEmpty else { return }
+        if new.want(Published.metrics) { publishMetrics() }
         events.publishSnapshot(
             for: new, workers: dispatch.dispatcher.seats.values, links: { links.reports() },
             isFirst: !hadStatuses && events.hub.wantsStatuses)

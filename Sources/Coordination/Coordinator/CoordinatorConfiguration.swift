@@ -23,5 +23,8 @@ package struct CoordinatorConfiguration: Sendable {
     /// Called four times a second by the loop: for a watchdog.
     package var beat: @Sendable () -> Void = {}
 
+    /// The measurements of this process, as bodies of events. Called by the loop every 5 s while a monitor wants them.
+    package var reports: @Sendable () -> [String] = { [] }
+
     package init() {}
 }

@@ -16,6 +16,7 @@ final class EventPublisher {
     private var dirtyShards: Set<Int> = []
     /// Of each seat, for new subscribers.
     private var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
+    private let transitions = TransitionMeter()
 
     /// Transitions that one read returns at most.
     private static let batch = 1000
@@ -30,6 +31,7 @@ final class EventPublisher {
     // MARK: Transitions
 
     func publish(_ event: StatusEvent, now: MonotonicTime) {
+        transitions.count(event)
         if hub.wantsFlows { flows.add(event) }
         guard hub.wantsStatuses else {
             // A process that waits for one command needs no order among others.
@@ -105,6 +107,15 @@ final class EventPublisher {
         } then: { [self] counts in
             hub.counts(counts, at: .now)
         }
+    }
+
+    // MARK: Measurements
+
+    /// - Parameter reports: makes the bodies of the events; called where a monitor wants them.
+    func publishMetrics(_ reports: () -> [String]) {
+        let topic = "\(Published.metrics)coordinator"
+        guard hub.wants(topic) else { return }
+        for body in reports() { hub.published(Published(topic: topic, body: body)) }
     }
 
     // MARK: Transfers

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Metrics
 internal import Store
 internal import Synchronization
 
@@ -50,6 +51,7 @@ final class StoreMaintainer: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
     private let thread = BlockingThread(named: "store-upkeep")
+    private let checkpointTime = Timer(label: "sluice.checkpoint")
 
     /// - Parameters:
     ///   - files: of the store; nil where it has none.
@@ -105,7 +107,9 @@ final class StoreMaintainer: Sendable {
             let isItsTurn = round % Self.turns == shard % Self.turns
             guard size > Self.walLimit || size > 0 && isItsTurn else { continue }
             do throws(StoreError) {
+                let start = MonotonicTime.now
                 _ = try files.checkpoint(shard: shard)
+                checkpointTime.recordNanoseconds((MonotonicTime.now - start).nanoseconds)
                 state.withLock { _ = $0.locked.remove(shard) }
             } catch {
                 report(error, "A checkpoint failed", shard: shard)

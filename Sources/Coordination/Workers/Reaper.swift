@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Metrics
 internal import Store
 internal import Wire
 
@@ -19,6 +20,8 @@ final class Reaper {
     /// Seats whose former workers could not be reaped while another had joined there already, and the epoch
     /// of that one.
     private var unreaped: [Int: Int64] = [:]
+    /// Epochs of workers that were killed because they hung, and are not reaped yet.
+    private var hung: Set<Int64> = []
 
     private var logger: Logger { environment.logger }
     private var runDirectory: RunDirectory { environment.runDirectory }
@@ -56,6 +59,7 @@ final class Reaper {
                 "A worker has made no progress for \(hang.seconds) s and is killed.",
                 metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
             connection.process?.killHung(pid: record.pid, in: runDirectory)
+            hung.insert(record.epoch)
             connection.isEnding = true
         }
     }
@@ -70,6 +74,7 @@ final class Reaper {
                         metadata: ["seat": "\(session.seat)", "pid": "\(session.pid)"])
                 }
                 process.killHung(pid: session.pid, in: runDirectory)
+                hung.insert(session.epoch)
             }
             tryToReap(seat: session.seat)
         }
@@ -167,12 +172,13 @@ final class Reaper {
         dispatch.lookUp(offersToReturn)
         // Where it fails, a session row is still there: the sweep tries again.
         environment.store.write("A dead worker cannot be reaped") {
-            [runDirectory] (store, step: (Effects) -> Void) throws(StoreError) in
+            [runDirectory, hung] (store, step: (Effects) -> Void) throws(StoreError) in
             // The lock is held until the commands are released.
             defer { withExtendedLifetime(lock) {} }
             for session in try dead(store) {
                 let isForeign = foreign.contains(seat: session.seat, epoch: session.epoch)
-                try Self.reap(session, charges: !isForeign, in: store, runDirectory: runDirectory, step)
+                let cause = try Self.reap(session, charges: !isForeign, in: store, runDirectory: runDirectory, step)
+                WorkerDeath.count(isForeign ? .foreign : hung.contains(session.epoch) ? .hung : cause)
             }
         } each: { [self] released in
             takeIn(released)
@@ -182,10 +188,11 @@ final class Reaper {
     }
 
     /// On the store's thread.
+    /// - Returns: why the worker died, as far as its session says.
     private static func reap(
         _ session: Session, charges: Bool, in store: any CommandStore, runDirectory: RunDirectory,
         _ step: (Effects) -> Void
-    ) throws(StoreError) {
+    ) throws(StoreError) -> WorkerDeath {
         let isOfAnotherBoot = session.bootID != ProcessIdentity.bootID
         let (seat, epoch) = (session.seat, session.epoch)
         let isIntended = IntentionalKill.isNoted(in: runDirectory, session)
@@ -200,6 +207,7 @@ final class Reaper {
         }
         StartedExecutions.remove(in: runDirectory, seat: seat, epoch: epoch)
         IntentionalKill.remove(in: runDirectory, session)
+        return isOfAnotherBoot ? .reboot : isIntended ? .intended : .crash
     }
 
     private func takeIn(_ released: Effects) {

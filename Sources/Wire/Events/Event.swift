@@ -6,7 +6,7 @@ package enum Event {
     /// Topics, in the order of a snapshot.
     package static let topics = [
         "worker/", "link/", "bandwidth/", "counts", "status/", "progress/", "gap/", "collection/",
-        "endpoint/", "response/", "schedule/", "flow/",
+        "endpoint/", "response/", "schedule/", "flow/", "metrics/",
     ]
 
     package static func status(_ event: StatusEvent, snapshot: Bool = false, to writer: inout JSONWriter) {

@@ -1,8 +1,10 @@
-/// An event that an execution publishes: its topic and a JSON object. It passes through the coordinator
-/// unchanged, and may be lost.
+/// An event that an execution or its worker publishes: its topic and a JSON object. It passes through the
+/// coordinator unchanged, and may be lost.
 package struct Published: Sendable, Equatable {
-    /// The first parts of the topics that executions may publish.
-    package static let topics = ["collection/", "endpoint/", "response/"]
+    /// The first parts of the topics that executions and workers may publish.
+    package static let topics = ["collection/", "endpoint/", "response/", metrics]
+    /// Begins the topics of the measurements of a process, which go on with its name.
+    package static let metrics = "metrics/"
     package static let maxTopic = 255
     package static let maxBody = 16 << 10
 

@@ -53,6 +53,7 @@ enum ExecutionState: Sendable {
         let task: Task<Void, Never>
         /// In the log of started executions; nil where that could not be written.
         let logEntry: Int?
+        let began = MonotonicTime.now
         var stop: StopReason?
         /// Resumed in the order of their commits; false: the command is in other hands.
         var checkpoints: [CheckedContinuation<Bool, Never>] = []

@@ -60,6 +60,7 @@ extension Executor {
                 of: command, payload, checkpoint, state.paces.rate(of: command, CommandType.direction(of: command.type))
             )
             state.slots.claimed(execution, operation, now: now)
+            state.meter.claimed(command.claim, command.qos, since: command.createdAt, now: command.updatedAt)
             state.report(transitions, of: command, retries: command.retries, shard: shard)
             if state.slots.isDraining { state.releaseUnstarted() }
         case (.claim(let id, _, _), _):
@@ -76,6 +77,7 @@ extension Executor {
             guard let gone = state.slots.held.endCommitted(id, claim: claim) else { return }
             state.report(
                 transitions, of: gone.execution.command, retries: retries, failure: gone.failure, shard: shard)
+            state.measure(gone, transitions, retries: retries, now: now)
             state.retire(gone)
         case (.offset, _):
             break
@@ -101,6 +103,21 @@ extension Executor {
 }
 
 extension Executor.State {
+    /// Measures an execution whose end is committed.
+    /// - Parameter retries: failures charged so far.
+    fileprivate mutating func measure(
+        _ gone: HeldCommands.Gone, _ transitions: [Transition], retries: Int, now: MonotonicTime
+    ) {
+        guard let run = gone.run, let status = transitions.last?.status else { return }
+        let command = gone.execution.command
+        meter.ended(command.type, as: status, after: now - run.began)
+        if status == .new {
+            meter.released(run.stop?.name ?? gone.failure.map { "\($0.fault)" } ?? "held")
+        } else if let failure = gone.failure, retries > command.retries || status == .tooManyTimes {
+            meter.charged(failure.fault)
+        }
+    }
+
     fileprivate mutating func report(
         _ transitions: [Transition], of command: Command, retries: Int, failure: CommandFailure? = nil, shard: Int
     ) {

@@ -32,6 +32,7 @@ final class Executor: Sendable {
         var reports: [StatusReport] = []
         /// On commands that this worker does not hold; for the coordinator.
         var effects = Effects()
+        var meter = ExecutionMeter()
     }
 
     /// The loop takes this.

@@ -26,6 +26,17 @@ enum StopReason: Sendable, Equatable {
         isRelease ? .released(reason: reason, ambiguous: ambiguous) : .cancelled(reason: reason)
     }
 
+    /// For a metric.
+    var name: String {
+        switch self {
+        case .cancelled, .cancelledByNetwork: "cancelled"
+        case .preempted: "preempted"
+        case .drained: "drained"
+        case .overdue: "overdue"
+        case .releasedByNetwork: "network"
+        }
+    }
+
     private var reason: String {
         switch self {
         case .cancelled: "cancelled"

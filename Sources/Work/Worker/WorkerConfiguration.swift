@@ -18,5 +18,8 @@ package struct WorkerConfiguration: Sendable {
     /// Called four times a second by the loop: for a watchdog.
     package var beat: @Sendable () -> Void = {}
 
+    /// The measurements of this process, as bodies of events. Called by the loop every 5 s.
+    package var reports: @Sendable () -> [String] = { [] }
+
     package init() {}
 }

@@ -17,6 +17,8 @@ actor WorkerLink {
     /// After this long without a control state the coordinator counts as silent: this worker claims nothing
     /// new.
     private static let silenceTimeout: Duration = .seconds(5)
+    /// Of the measurements of this process; within the 15 s for which monitors show them.
+    private static let metricsInterval: Duration = .seconds(5)
     /// Reports in a frame: each may have a reason of 64 KiB, and a frame 16 MiB.
     private static let maxReports = 200
 
@@ -39,6 +41,7 @@ actor WorkerLink {
     private var heardAt: MonotonicTime
     private var isSilent = false
     private var nextReport = MonotonicTime.zero
+    private var nextMetrics = MonotonicTime.zero
     private var nextHello = MonotonicTime.zero
     private var helloInterval = WorkerLink.firstHelloInterval
     private var transfersAt: MonotonicTime
@@ -148,6 +151,10 @@ actor WorkerLink {
                 loop.perform { self.assumeIsolated { $0.report(transfers) } }
             }
             checkSilence(now: now)
+            if isRegistered, now >= nextMetrics {
+                nextMetrics = now + Self.metricsInterval
+                publishMetrics()
+            }
         }
         if !isRegistered, now >= nextHello {
             nextHello = now + helloInterval
@@ -188,6 +195,12 @@ actor WorkerLink {
     func publish(_ event: Published) {
         guard event.isValid else { return logger.warning("An event is not valid: \(event.topic)") }
         send(.published(event))
+    }
+
+    /// The coordinator drops them where no monitor wants them.
+    private func publishMetrics() {
+        let topic = "\(Published.metrics)worker-\(session.seat)"
+        for body in configuration.reports() { publish(Published(topic: topic, body: body)) }
     }
 
     private func hello(executing: [CommandClaim]) {

@@ -58,6 +58,7 @@ package final class WorkerService: Service {
         }.get()
 
         let limiter = CommitLimiter()
+        let commitMeter = CommitMeter()
         let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, limiter: limiter) }
         let startedExecutions = StartedExecutions(
             in: directory.run, seat: seat.number, epoch: session.epoch,
@@ -79,8 +80,10 @@ package final class WorkerService: Service {
             committer.start(
                 commit: { [store] writes, timeout throws(StoreError) in
                     try sessions.open(shard)
-                    return try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
+                    return try commitMeter.measure(writes) { writes throws(StoreError) in
+                        try store.apply(
+                            writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
+                    }
                 },
                 deliver: { executor.committed($0, shard: shard) })
         }

@@ -1,0 +1,45 @@
+internal import Commands
+internal import Host
+internal import Metrics
+
+/// Measures executions: waits, durations, failures and releases.
+struct ExecutionMeter {
+    private struct Key: Hashable {
+        var type: String
+        var outcome: CommandStatus
+    }
+
+    /// Types with times of their own. The types of operations are few, but a program may register any number.
+    static let maxTypes = 50
+
+    private var types: Set<String> = []
+    private var times: [Key: Timer] = [:]
+    private let waits = QualityOfService.allCases.map { Timer(label: "sluice.wait", dimensions: [("qos", $0.name)]) }
+
+    /// - Parameters:
+    ///   - claim: the number of the claim; only the first one ends a known wait.
+    ///   - since: the submit.
+    func claimed(_ claim: Int, _ qos: QualityOfService, since: Timestamp, now: Timestamp) {
+        guard claim == 1 else { return }
+        waits[qos.rawValue].recordNanoseconds(max(now.milliseconds - since.milliseconds, 0) * 1_000_000)
+    }
+
+    mutating func ended(_ type: String, as outcome: CommandStatus, after duration: Duration) {
+        let isKnown = types.contains(type) || types.count < Self.maxTypes
+        if isKnown { types.insert(type) }
+        let key = Key(type: isKnown ? type : "other", outcome: outcome)
+        let time =
+            times[key]
+            ?? Timer(
+                label: "sluice.execution", dimensions: [("type", key.type), ("outcome", key.outcome.name)])
+        times[key] = time
+        time.recordNanoseconds(duration.nanoseconds)
+    }
+
+    func charged(_ fault: CommandFailure.Fault) {
+        Counter(label: "sluice.failures.charged", dimensions: [("fault", "\(fault)")]).increment()
+    }
+
+    /// - Parameter cause: a word: a fault, or the reason of a stop.
+    func released(_ cause: String) { Counter(label: "sluice.released", dimensions: [("cause", cause)]).increment() }
+}
