@@ -6,9 +6,9 @@ package struct LinkSummary: Sendable, Equatable {
     private var waiting: Int64 = 0
     /// A circuit breaker stops counting its waiting commands at a maximum, so the sum may be too low.
     private var isWaitingAtLeast = false
-    private var inFlight: Int64 = 0
+    package private(set) var inFlight: Int64 = 0
     /// Bytes per second.
-    private var rate: Int64 = 0
+    package private(set) var rate: Int64 = 0
 
     package init() {}
 
@@ -57,13 +57,13 @@ package struct LinkSummary: Sendable, Equatable {
 
 extension LinkReport {
     /// The host's own uplink, or another.
-    var isUplink: Bool { destination.utf8.first == UInt8(ascii: "*") }
+    package var isUplink: Bool { destination.utf8.first == UInt8(ascii: "*") }
 
     /// Bytes per second, 0 where none were measured.
-    var currentRate: Int64 { max(rate ?? goodput ?? 0, 0) }
+    package var currentRate: Int64 { max(rate ?? goodput ?? 0, 0) }
 
     /// Transfers of every quality.
-    var allInFlight: Int64 {
+    package var allInFlight: Int64 {
         let (sum, isOverflow) = max(inFlight ?? 0, 0).addingReportingOverflow(max(highInFlight ?? 0, 0))
         return isOverflow ? .max : sum
     }

@@ -17,6 +17,7 @@ extension UploadEngine {
             result = .success(try await take(request, id, signal, receive))
         } catch {
             result = .failure(error)
+            statistics.failed(error)
         }
         appendEnded()
         await turns.end(id, number)
@@ -80,6 +81,7 @@ extension UploadEngine {
         }
         try await makeDurable(file, isFirst: upload.offset == 0)
         let end = receiver.end
+        statistics.received(upload, bytes: end - upload.offset)
         let isWhole =
             switch request.completion {
             case .atLength: length == end
@@ -163,6 +165,7 @@ extension UploadEngine {
         }
         guard let now = change.upload else { throw .notFound(id) }
         space.withLock { $0.settle(id, size: length) }
+        statistics.completed(now)
         if let command = now.command, command != id {
             // Another command holds the unique key: its bytes are those of the upload that made it.
             await dropBytes(of: now)

@@ -41,6 +41,9 @@ extension UploadEngine {
                 throw UploadError.notFound(upload.id)
             }
             space.withLock { $0.settle(upload.id, size: length) }
+            statistics.created(stored)
+            statistics.received(stored, bytes: length)
+            statistics.completed(stored)
             if let command = stored.command, command != upload.id { await dropBytes(of: stored) }
             return stored
         } catch {

@@ -10,6 +10,7 @@ internal import Synchronization
 /// One process at a time has an engine for a data directory (``RunDirectory/Lock/door``).
 package final class UploadEngine: UploadService {
     package let limits: UploadLimits
+    package let statistics = UploadStatistics()
     let store: any CommandStore
     let spool: SpoolDirectory
     let rules: any UploadRules
@@ -108,6 +109,7 @@ package final class UploadEngine: UploadService {
         // Before the file, so that every file has a row.
         _ = try await commit(.create(upload))
         isKept = true
+        statistics.created(upload)
         if let length, length > 0 {
             do throws(UploadError) {
                 let isAllocated = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) in
@@ -241,6 +243,7 @@ package final class UploadEngine: UploadService {
             if upload.state == .ended { throw .ended(upload) }
             throw UploadError(.complete, "Upload \(id) is complete, and has become a command; cancel that instead.")
         }
+        statistics.ended(upload)
         await dropBytes(of: upload)
     }
 

@@ -1,6 +1,7 @@
 package import Logging
 internal import NIOCore
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// The HTTP server of the door.
 package struct DoorServer: Service {
@@ -76,8 +77,9 @@ package struct DoorServer: Service {
                     try await group.waitForAll()
                 }
             }
-            group.addTask { [logger, configuration] in
+            group.addTask { [logger, configuration, statistics] in
                 try await gracefulShutdown()
+                statistics.isDraining.store(true, ordering: .relaxed)
                 logger.debug("The server accepts no more connections, and ends its requests")
                 running.beginDraining()
                 try await Task.sleep(for: configuration.shutdownGrace)

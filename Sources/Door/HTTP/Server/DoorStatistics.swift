@@ -8,6 +8,8 @@ package final class DoorStatistics: Sendable {
     package let refusedConnections = Atomic<Int>(0)
     /// Requests that are being handled now.
     package let activeRequests = Atomic<Int>(0)
+    /// Whether the server accepts no more connections, because it ends.
+    package let isDraining = Atomic<Bool>(false)
     private let refused = Mutex<[String: Int]>([:])
     private let closed = Mutex<[String: Int]>([:])
 
