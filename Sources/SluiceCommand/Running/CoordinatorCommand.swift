@@ -4,6 +4,7 @@ internal import Dispatch
 internal import Logging
 internal import Operations
 internal import Store
+internal import Telemetry
 
 struct CoordinatorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,7 +30,9 @@ struct CoordinatorCommand: AsyncParsableCommand {
     func run() async throws {
         try Services.requireDescriptors()
         let logger = log.logger("coordinator")
+        let telemetry = Telemetry.bootstrap(logger: logger)
         var configuration = CoordinatorConfiguration()
+        configuration.reports = { telemetry.reports }
         configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
         let (directory, store) = try data.store(create: true)

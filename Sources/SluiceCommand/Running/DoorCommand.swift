@@ -9,6 +9,7 @@ internal import Operations
 internal import ServiceLifecycle
 internal import Sluice
 internal import Store
+internal import Telemetry
 
 struct DoorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -53,6 +54,7 @@ struct DoorCommand: AsyncParsableCommand {
     func run() async throws {
         try Services.requireDescriptors()
         let logger = log.logger("door")
+        let telemetry = Telemetry.bootstrap(logger: logger)
         let file = try await ConfigurationFile(data, data.directory())
         let (directory, store) = try data.store(create: true)
         let client = try SluiceClient(
@@ -70,7 +72,7 @@ struct DoorCommand: AsyncParsableCommand {
         let service = DoorService(
             client, file.door, address: address, certificate: certificate, inheritedSocket: inherited?.descriptor,
             routes: routes, registry: registry,
-            parts: [live, APIPart(), MetricsPart(live), PagesPart(live)], logger: logger
+            parts: [live, APIPart(), MetricsPart(live, telemetry: telemetry), PagesPart(live)], logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             Notify.ready()

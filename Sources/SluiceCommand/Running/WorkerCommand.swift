@@ -5,6 +5,7 @@ internal import Logging
 internal import Operations
 internal import Sluice
 internal import Store
+internal import Telemetry
 internal import Wire
 internal import Work
 
@@ -69,6 +70,7 @@ struct WorkerCommand: AsyncParsableCommand {
     func run() async throws {
         try Services.requireDescriptors()
         let logger = log.logger("worker")
+        let telemetry = Telemetry.bootstrap(logger: logger)
         let directory = data.directory()
         var operations = try await ConfigurationFile(data, directory).uploads()
         if let proxies = operations.http.client.proxies.summary {
@@ -78,6 +80,7 @@ struct WorkerCommand: AsyncParsableCommand {
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.beat = { Notify.alive() }
+        configuration.reports = { telemetry.reports }
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache

@@ -1,0 +1,64 @@
+internal import Commands
+internal import Door
+internal import Store
+internal import Synchronization
+internal import Telemetry
+internal import Uploads
+
+/// The figures that the door itself has.
+enum DoorFigures {
+    static func families(
+        of statistics: DoorStatistics, failures: [AuthenticationFailure: Int], version: String
+    ) -> [MetricFamily] {
+        [
+            MetricFamily("sluice_build_info", .gauge, [MetricSample(1, [MetricLabel("version", version)])]),
+            MetricFamily(
+                "http_server_active_requests", .gauge,
+                value: Double(statistics.activeRequests.load(ordering: .relaxed))),
+            MetricFamily(
+                "sluice_door_connections", .gauge, value: Double(statistics.connections.load(ordering: .relaxed))),
+            MetricFamily(
+                "sluice_door_connections_refused_total", .counter,
+                value: Double(statistics.refusedConnections.load(ordering: .relaxed))),
+            counter("sluice_door_connections_expired_total", "reason", statistics.expired),
+            counter("sluice_door_bad_requests_total", "reason", statistics.badRequests),
+            MetricFamily(
+                "sluice_auth_failures_total", .counter,
+                AuthenticationFailure.allCases.map {
+                    MetricSample(Double(failures[$0] ?? 0), [MetricLabel("reason", $0.rawValue)])
+                }),
+        ]
+    }
+
+    static func families(of uploads: UploadStatistics.Counts) -> [MetricFamily] {
+        var total = MetricFamily("sluice_uploads_total", .counter)
+        var bytes = MetricFamily("sluice_upload_received_bytes_total", .counter)
+        for origin in UploadProtocol.allCases {
+            let label = MetricLabel("protocol", origin.rawValue)
+            for (outcome, counts) in [
+                ("created", uploads.created), ("complete", uploads.completed), ("ended", uploads.ended),
+            ] {
+                total.add(Double(counts[origin] ?? 0), [label, MetricLabel("outcome", outcome)])
+            }
+            bytes.add(Double(uploads.bytes[origin] ?? 0), [label])
+        }
+        return [total, bytes, counter("sluice_upload_errors_total", "reason", uploads.errors)]
+    }
+
+    static func families(of spool: SpoolFigures) -> [MetricFamily] {
+        [
+            MetricFamily(
+                "sluice_spool_bytes", .gauge,
+                [
+                    MetricSample(Double(spool.used), [MetricLabel("state", "used")]),
+                    MetricSample(Double(spool.promised), [MetricLabel("state", "promised")]),
+                ]),
+            MetricFamily("sluice_spool_free_bytes", .gauge, value: Double(spool.free)),
+            MetricFamily("sluice_spool_floor_bytes", .gauge, value: Double(spool.floor)),
+        ]
+    }
+
+    private static func counter(_ name: String, _ label: String, _ counts: [String: Int]) -> MetricFamily {
+        MetricFamily(name, .counter, counts.map { MetricSample(Double($0.value), [MetricLabel(label, $0.key)]) })
+    }
+}

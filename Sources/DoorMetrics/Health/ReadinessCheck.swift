@@ -1,0 +1,77 @@
+internal import Commands
+internal import Door
+internal import Host
+internal import Sluice
+internal import Store
+internal import Synchronization
+internal import Uploads
+
+/// Checks whether the door is ready. Store and spool are asked at most once a second, because any client may ask.
+struct ReadinessCheck: Sendable {
+    private let context: DoorContext
+    private let coordinator: CoordinatorListener
+    private let disk: CachedReading<Readiness>
+
+    /// How long a commit may take.
+    private static let commitTimeout: Duration = .seconds(1)
+    private static let maxSilence: Duration = .seconds(5)
+
+    init(_ context: DoorContext, coordinator: CoordinatorListener) {
+        self.context = context
+        self.coordinator = coordinator
+        disk = CachedReading(maxAge: .seconds(1)) {
+            var readiness = await onThread("door-ready") { () throws(Never) in Self.checkStore(context) }
+            await Self.checkSpool(context, &readiness)
+            return readiness
+        }
+    }
+
+    func run() async -> Readiness {
+        var readiness: Readiness
+        // The margin is for a thread that has to wait for a processor.
+        if let found = await disk.value(within: Self.commitTimeout + .milliseconds(500)) {
+            readiness = found
+        } else {
+            readiness = Readiness()
+            readiness.fail(.commit, "The store or the disk did not answer within 1.5 s; look at the disk.")
+        }
+        let silence = coordinator.silence
+        if silence.map({ $0 > Self.maxSilence }) ?? true {
+            let since = silence.map { "for \(Int($0.seconds)) s" } ?? "since the start of the door"
+            readiness.fail(
+                .coordinator, "The coordinator was not heard \(since); “sluice status” shows whether it runs.")
+        }
+        if context.statistics.isDraining.load(ordering: .relaxed) {
+            readiness.fail(.draining, "The door ends; ask another one.")
+        }
+        return readiness
+    }
+
+    /// On a thread that may block.
+    private static func checkStore(_ context: DoorContext) -> Readiness {
+        var readiness = Readiness()
+        let store = context.client.store
+        do throws(StoreError) { _ = try store.counts() } catch {
+            readiness.fail(.store, "The store cannot be read: \(error.message).")
+        }
+        do throws(StoreError) {
+            try store.set(
+                [(SettingKey.doorReady, "\(Timestamp.now)")], timeout: commitTimeout)
+        } catch {
+            readiness.fail(.commit, "A commit failed: \(error.message).")
+        }
+        return readiness
+    }
+
+    private static func checkSpool(_ context: DoorContext, _ readiness: inout Readiness) async {
+        do throws(UploadError) {
+            let spool = try await context.uploads.spoolFigures()
+            guard spool.free < spool.floor else { return }
+            readiness.fail(
+                .spool,
+                "The disk of the spool has \(spool.free) free bytes, and \(spool.floor) must stay free; make room.")
+        } catch {
+            readiness.fail(.spool, "The spool cannot be used: \(error.message)")
+        }
+    }
+}

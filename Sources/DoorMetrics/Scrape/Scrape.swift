@@ -1,0 +1,66 @@
+internal import Commands
+internal import Door
+internal import DoorLive
+internal import Host
+internal import Telemetry
+internal import Uploads
+
+/// Puts the text of `/metrics` together.
+struct Scrape: Sendable {
+    let context: DoorContext
+    let live: LivePart
+    let requests: RequestMeter
+    let coordinator: CoordinatorListener
+    let telemetry: Telemetry?
+    let more: @Sendable () -> [MetricFamily]
+    private let store: CachedReading<StoreFigures>
+    private let spool: CachedReading<SpoolFigures?>
+
+    /// Figures of store and spool are this old at most, so that scrapes cannot load them.
+    private static let maxAge: Duration = .seconds(1)
+    /// A reading that takes longer, because a disk hangs, is left out.
+    private static let timeout: Duration = .seconds(2)
+
+    init(
+        _ context: DoorContext, live: LivePart, requests: RequestMeter, coordinator: CoordinatorListener,
+        telemetry: Telemetry?, more: @escaping @Sendable () -> [MetricFamily]
+    ) {
+        self.context = context
+        self.live = live
+        self.requests = requests
+        self.coordinator = coordinator
+        self.telemetry = telemetry
+        self.more = more
+        store = CachedReading(maxAge: Self.maxAge) { [client = context.client] in
+            await onThread("door-metrics") { () throws(Never) in StoreFigures(reading: client) }
+        }
+        spool = CachedReading(maxAge: Self.maxAge) { [uploads = context.uploads] in
+            try? await uploads.spoolFigures()
+        }
+    }
+
+    /// The text of this moment.
+    func text() async -> [UInt8] {
+        async let spool = spool.value(within: Self.timeout)
+        let store = await store.value(within: Self.timeout)
+        let now = Timestamp.now
+        var text = MetricsText()
+        text.add(store?.families(now: now) ?? [MetricFamily("sluice_store_up", .gauge, value: 0)])
+        if let spool = await spool.flatMap(\.self) { text.add(DoorFigures.families(of: spool)) }
+        text.add(LinkFigures.families(of: live.snapshot.links))
+        text.add(
+            DoorFigures.families(
+                of: context.statistics, failures: context.authenticator.failureCounts, version: SluiceVersion.current))
+        text.add(DoorFigures.families(of: context.uploads.statistics.counts))
+        text.add([requests.family])
+        if let lag = coordinator.lag(now: now) {
+            text.add([MetricFamily("sluice_events_lag_seconds", .gauge, value: lag)])
+        }
+        text.add(more())
+        if let telemetry { text.add(telemetry.families, label: Self.process("door")) }
+        for (process, families) in coordinator.families { text.add(families, label: Self.process(process)) }
+        return text.bytes
+    }
+
+    private static func process(_ name: String) -> MetricLabel { MetricLabel("process", name) }
+}
