@@ -313,7 +313,12 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
-        tests("Telemetry", ["Telemetry", "Commands", "Host", "TestSupport", log]),
+        tests(
+            "Telemetry",
+            [
+                "Telemetry", "Commands", "Host", "TestSupport", log,
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]),
         tests(
             "DoorLive",
             [

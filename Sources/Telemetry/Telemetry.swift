@@ -15,7 +15,7 @@ package struct Telemetry: Sendable {
 
     package init(registry: MetricRegistry) { self.registry = registry }
 
-    /// What was measured, and the figures of the process itself. It reads `/proc`.
+    /// The measurements so far, and the figures of the process itself. It reads `/proc`.
     package var families: [MetricFamily] { registry.families + ProcessFigures.families }
 
     /// The families as the bodies of events `metrics/<process>`.

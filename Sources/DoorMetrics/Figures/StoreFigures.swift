@@ -27,6 +27,8 @@ struct StoreFigures: Sendable {
     private static let maxKeys = 1000
     private static let maxUploads = 1000
 
+    init() {}
+
     /// Reads the figures, in a time that does not depend on the number of commands. It blocks.
     init(reading client: SluiceClient) {
         let instance = Instance(directory: client.directory, store: client.store)

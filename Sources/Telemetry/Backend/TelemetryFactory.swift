@@ -2,8 +2,8 @@ internal import Metrics
 
 /// The backend of swift-metrics: its metrics go into a registry.
 ///
-/// A dot of a label becomes an underscore. A counter gets the suffix `_total`, and a timer `_seconds`. What a
-/// metric has counted stays when the metric is destroyed.
+/// A dot of a label becomes an underscore. A counter gets the suffix `_total`, and a timer `_seconds`. Counts stay
+/// when their metric is destroyed.
 struct TelemetryFactory: MetricsFactory {
     let registry: MetricRegistry
 

@@ -14,7 +14,7 @@ package struct MetricsReport: Sendable, Equatable {
 
     /// Bytes of a body, at most; events of executions have the same limit.
     static let maxBody = 16 << 10
-    /// Parts of a report. What would need more is left out.
+    /// Parts of a report. Samples that would need more are left out.
     static let maxParts = 64
     /// Bytes of a body beside its samples, and of the head of a family.
     private static let envelope = 128

@@ -11,6 +11,13 @@ package struct SpoolFigures: Sendable, Equatable {
     package var free: Int64
     /// Left free by uploads.
     package var floor: Int64
+
+    package init(used: Int64, promised: Int64, free: Int64, floor: Int64) {
+        self.used = used
+        self.promised = promised
+        self.free = free
+        self.floor = floor
+    }
 }
 
 extension UploadEngine {

@@ -80,10 +80,16 @@ package final class WorkerService: Service {
             committer.start(
                 commit: { [store] writes, timeout throws(StoreError) in
                     try sessions.open(shard)
-                    return try commitMeter.measure(writes) { writes throws(StoreError) in
-                        try store.apply(
-                            writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
-                    }
+                    let start = MonotonicTime.now
+                    var count = 0
+                    let outcome = try store.apply(
+                        {
+                            let taken = writes()
+                            count = taken.count
+                            return taken
+                        }, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
+                    commitMeter.committed(count, since: start)
+                    return outcome
                 },
                 deliver: { executor.committed($0, shard: shard) })
         }
