@@ -147,6 +147,7 @@ let package = Package(
             [
                 "Commands", "CLinux", "Host", "Store", log,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ]),
         module(
             "Door",

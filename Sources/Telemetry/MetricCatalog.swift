@@ -26,8 +26,8 @@ package enum MetricCatalog {
         "process_open_fds": "Descriptors that the process has open.",
         "process_max_fds": "Descriptors that the process may open.",
         "process_start_time_seconds": "Start of the process, in Unix time.",
-        "sluice_commit_seconds": "A commit to the store by role of the process, with its wait for other writers.",
-        "sluice_commit_rows": "Writes that share a commit of a worker.",
+        "sluice_commit_seconds": "A commit of workers or of the door, with its wait for other writers.",
+        "sluice_commit_rows": "Writes that share a commit.",
         // Of the coordinator
         "sluice_commands_dispatched_total": "Commands offered to workers.",
         "sluice_frames_dropped_total": "Frames of sockets that could not be read.",

@@ -1,6 +1,5 @@
 internal import Host
 internal import Logging
-internal import Metrics
 internal import Store
 
 /// The coordinator's access to the store. Reads and writes block, so each kind has a thread; their results
@@ -13,7 +12,6 @@ final class StoreAccess {
     /// Reaps, due times and settings may wait for another writer, and reads must not wait behind them.
     private let writer = BlockingThread(named: "store-writer")
     private var errors = StoreErrorLog()
-    private let commitTime = Timer(label: "sluice.commit", dimensions: [("role", "coordinator")])
     private let logger: Logger
 
     var shardCount: Int { store.shardCount }
@@ -49,14 +47,7 @@ final class StoreAccess {
         _ failure: String, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         then: @escaping (Value) -> Void = { (_: Value) in }, otherwise: @escaping (StoreError) -> Void = { _ in }
     ) {
-        let commitTime = commitTime
-        run(
-            on: writer, failure,
-            { store throws(StoreError) in
-                let start = MonotonicTime.now
-                defer { commitTime.recordNanoseconds((MonotonicTime.now - start).nanoseconds) }
-                return try body(store)
-            }, then, otherwise)
+        run(on: writer, failure, body, then, otherwise)
     }
 
     /// Writes on the writer's thread in steps, each of which is told to the loop as soon as it is committed.

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Metrics
 internal import Store
 internal import Synchronization
 
@@ -24,6 +25,8 @@ final class UploadCommitter: Sendable {
     private let hint: @Sendable ([CommandID]) -> Void
     private let lanes: [Lane]
     private let waiting: Mutex<[[Entry]]>
+    private let commitTime = Timer(label: "sluice.commit", dimensions: [("role", "door")])
+    private let commitRows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
 
     /// Writes of one transaction; such a commit takes a few milliseconds, in which other writers wait.
     private static let batch = 256
@@ -61,8 +64,11 @@ final class UploadCommitter: Sendable {
         for start in stride(from: 0, to: entries.count, by: Self.batch) {
             let part = entries[start..<min(start + Self.batch, entries.count)]
             let outcomes: [Outcome]
+            let began = MonotonicTime.now
             do throws(StoreError) {
                 outcomes = try store.apply(part.map(\.write), shard: shard, now: clock())
+                commitTime.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
+                commitRows.record(part.count)
             } catch {
                 outcomes = part.map { _ in .failure(error) }
             }
