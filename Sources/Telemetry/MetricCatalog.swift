@@ -74,6 +74,7 @@ package enum MetricCatalog {
         "sluice_auth_failures_total": "Requests without a usable token, by reason.",
         "sluice_sse_subscribers": "Streams of events that are open, by kind.",
         "sluice_sse_dropped_total": "Streams of events that were ended because their client was too slow, by reason.",
+        "sluice_config_reload_success": "Whether the files of the certificate could be used when they were last read.",
         "sluice_tls_certificate_not_after_seconds": "End of the validity of the certificate, in Unix time.",
     ]
 }

@@ -141,6 +141,7 @@ final class Reaper {
         } then: { [self] sessions in
             let seats = dispatch.dispatcher.seats
             let absent = sessions.filter { seats[$0.seat] == nil }
+            hung.formIntersection(sessions.map(\.epoch))
             unresponsive.replace(with: absent.filter { !foreign.contains(seat: $0.seat, epoch: $0.epoch) })
             for seat in Set(absent.map(\.seat)) { tryToReap(seat: seat) }
             // A shard that was unavailable during a reap still has the dead worker's session: reap it again.

@@ -58,6 +58,15 @@ enum DoorFigures {
         ]
     }
 
+    static func families(of certificate: CertificateSource) -> [MetricFamily] {
+        [
+            MetricFamily(
+                "sluice_tls_certificate_not_after_seconds", .gauge,
+                value: Double(certificate.expires.milliseconds) / 1000),
+            MetricFamily("sluice_config_reload_success", .gauge, value: certificate.isCurrent ? 1 : 0),
+        ]
+    }
+
     private static func counter(_ name: String, _ label: String, _ counts: [String: Int]) -> MetricFamily {
         MetricFamily(name, .counter, counts.map { MetricSample(Double($0.value), [MetricLabel(label, $0.key)]) })
     }

@@ -53,6 +53,7 @@ struct Scrape: Sendable {
                 of: context.statistics, failures: context.authenticator.failureCounts, version: SluiceVersion.current))
         text.add(DoorFigures.families(of: context.uploads.statistics.counts))
         text.add([requests.family])
+        if let certificate = context.certificate { text.add(DoorFigures.families(of: certificate)) }
         if let lag = coordinator.lag(now: now) {
             text.add([MetricFamily("sluice_events_lag_seconds", .gauge, value: lag)])
         }
