@@ -25,15 +25,22 @@ struct ExecutionMeter {
     }
 
     mutating func ended(_ type: String, as outcome: CommandStatus, after duration: Duration) {
-        let isKnown = types.contains(type) || types.count < Self.maxTypes
-        if isKnown { types.insert(type) }
-        let key = Key(type: isKnown ? type : "other", outcome: outcome)
+        let key = Key(type: label(of: type), outcome: outcome)
         let time =
             times[key]
             ?? Timer(
                 label: "sluice.execution", dimensions: [("type", key.type), ("outcome", key.outcome.name)])
         times[key] = time
         time.recordNanoseconds(duration.nanoseconds)
+    }
+
+    /// The type, or `other` where there are too many.
+    mutating func label(of type: String) -> String {
+        guard types.count >= Self.maxTypes else {
+            types.insert(type)
+            return type
+        }
+        return types.contains(type) ? type : "other"
     }
 
     func charged(_ fault: CommandFailure.Fault) {

@@ -74,6 +74,26 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a failure is counted by its fault, and a release by its cause`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let door = try await DoorRig(installation)
+                // The door has no such resource, and nothing listens at the other port.
+                for url in ["\(door.origin)/none", "http://127.0.0.1:\(try freePort())/"] {
+                    #expect(try await installation.sluice("request", url).code == 0)
+                }
+                let scrape = try await awaited("both") { () -> MetricsScrape? in
+                    let scrape = try await door.scrape()
+                    let isCharged = scrape.sum("sluice_failures_charged_total", [#"fault="final""#]) == 1
+                    return isCharged && scrape.sum("sluice_released_total", [#"cause="link""#]) > 0 ? scrape : nil
+                }
+                #expect(scrape.sum("sluice_failures_charged_total") == 1)
+                #expect(
+                    scrape.sum("sluice_execution_seconds_count", [#"type="request""#, #"outcome="tooManyTimes""#]) == 1)
+            }
+        }
+
         @Test func `metrics need a token of their scope`() async throws {
             try await Installation.with { installation in
                 let door = try await DoorRig(installation)
