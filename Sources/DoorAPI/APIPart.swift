@@ -2,7 +2,14 @@ package import Door
 
 /// The API `/api/v1`.
 package struct APIPart: DoorPart {
-    package init() {}
+    private let actions: ActionRuns
+
+    /// - Parameter actions: the bulk actions of the door, which the pages begin too.
+    package init(_ actions: ActionRuns) { self.actions = actions }
 
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] { [] }
+
+    package func run(_ context: DoorContext) async throws {
+        do { try await Task.sleep(for: .seconds(Int64.max / 1_000_000_000)) } catch { await actions.stop() }
+    }
 }

@@ -69,10 +69,11 @@ struct DoorCommand: AsyncParsableCommand {
         var registries = SubmitRegistries(data)
         let registry = await registries.lookup(for: Set(routes.routes.flatMap(\.types)))
         let live = LivePart()
+        let actions = ActionRuns(client)
         let service = DoorService(
             client, file.door, address: address, certificate: certificate, inheritedSocket: inherited?.descriptor,
             routes: routes, registry: registry,
-            parts: [live, APIPart(), MetricsPart(live, telemetry: telemetry), PagesPart(live)], logger: logger
+            parts: [live, APIPart(actions), MetricsPart(live, telemetry: telemetry), PagesPart(live)], logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             Notify.ready()

@@ -1,0 +1,110 @@
+package import Commands
+package import Door
+internal import Host
+package import Sluice
+internal import Store
+
+/// The bulk actions of a door: each changes all commands that a filter admits, page by page, in the background.
+///
+/// A command that is submitted after the start is not part of an action. The runs are lost when the door ends: what an
+/// action has changed until then stays changed.
+package actor ActionRuns {
+    /// Actions that may run at the same time.
+    package static let maxRunning = 8
+    /// Ended actions whose progress is kept.
+    package static let maxEnded = 100
+
+    private let client: SluiceClient
+    private var runs: [ActionRun.ID: ActionRun] = [:]
+    private var tasks: [ActionRun.ID: Task<Void, Never>] = [:]
+
+    package init(_ client: SluiceClient) { self.client = client }
+
+    /// Begins an action.
+    /// - Parameter actor: the origin, for the reasons of transitions.
+    /// - Throws: ``Problem`` 429 while too many run.
+    package func start(_ action: BulkAction, by actor: String) async throws(Problem) -> ActionRun.ID {
+        guard tasks.count < Self.maxRunning else {
+            throw Problem(
+                .tooManyRequests, "too-many-actions",
+                "\(Self.maxRunning) bulk actions run, which is the maximum; wait for one to end, or cancel it.",
+                fields: [.retryAfter: "5"])
+        }
+        var action = action
+        let now = Timestamp.now
+        action.filter.before = action.filter.before.map { min($0, now) } ?? now
+        let run = ActionRun(action, id: CommandID(now: now), actor: actor, started: now)
+        runs[run.id] = run
+        tasks[run.id] = Task { await self.work(run) }
+        return run.id
+    }
+
+    /// Nil for an unknown id, and for an action that ended so long ago that its progress is no longer kept.
+    package func run(_ id: ActionRun.ID) -> ActionRun? { runs[id] }
+
+    /// The newest first.
+    package func all() -> [ActionRun] { runs.values.sorted { $0.id > $1.id } }
+
+    /// Ends an action before its next command. One that has ended stays as it is.
+    /// - Returns: false for an unknown id.
+    package func cancel(_ id: ActionRun.ID) -> Bool {
+        tasks[id]?.cancel()
+        return runs[id] != nil
+    }
+
+    /// Ends all actions, and returns when they have ended.
+    package func stop() async {
+        let tasks = Array(tasks.values)
+        for task in tasks { task.cancel() }
+        for task in tasks { await task.value }
+    }
+
+    private func work(_ run: ActionRun) async {
+        let walk = ActionWalk(run.action, by: run.actor, client: client)
+        var after: CommandID?
+        var state = ActionRun.State.done
+        do {
+            repeat {
+                let page = try await walk.page(after: after)
+                for chunk in page.commands.chunks(of: ActionWalk.width) {
+                    try Task.checkCancellation()
+                    add(await walk.change(chunk), to: run.id)
+                }
+                after = page.next
+            } while after != nil
+        } catch is CancellationError {
+            state = .cancelled
+        } catch {
+            state = .failed
+            runs[run.id]?.problem = "\(error)"
+        }
+        runs[run.id]?.state = state
+        runs[run.id]?.ended = .now
+        tasks[run.id] = nil
+        removeOldest()
+    }
+
+    private func add(_ outcomes: [ActionWalk.Outcome], to id: ActionRun.ID) {
+        for outcome in outcomes {
+            runs[id]?.seen += 1
+            switch outcome {
+            case .changed: runs[id]?.changed += 1
+            case .skipped: runs[id]?.skipped += 1
+            case .failed(let problem):
+                runs[id]?.failed += 1
+                runs[id]?.problem = problem
+            }
+        }
+    }
+
+    private func removeOldest() {
+        let ended = runs.values.filter { $0.ended != nil }.sorted { $0.id < $1.id }
+        for run in ended.dropLast(Self.maxEnded) { runs[run.id] = nil }
+    }
+}
+
+extension Array {
+    fileprivate func chunks(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}
