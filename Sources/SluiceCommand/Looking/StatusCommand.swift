@@ -148,25 +148,20 @@ struct StatusCommand: AsyncParsableCommand {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
         let timeline = try store.timeline(id)
-        let payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
-        let waits = try store.dependencies(of: id, limit: 20)
-        let flow = try store.flow(id)
         let place = try store.orderingKey(of: id)
-        let batch = try store.batch(id)
-        let result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
-        if print.json {
-            Output.line(
-                JSONValue.object(
-                    command.members + Self.members(waits, flow, batch) + [
-                        .init("payload", payload ?? .null), .init("result", result ?? .null),
-                        .init("timeline", .array(timeline.map(\.json))),
-                    ]
-                ).bytes)
-            return
+        var details = CommandDetails(command)
+        details.timeline = timeline
+        details.payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
+        details.waits = try store.dependencies(of: id, limit: 20)
+        details.flow = try store.flow(id)
+        details.batch = try store.batch(id)
+        details.result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
+        if print.json { return Output.line(details.json.bytes) }
+        for (name, value) in facts(command) + Self.facts(details.waits, details.flow, details.batch, place) {
+            Output.line(pad(name) + value)
         }
-        for (name, value) in facts(command) + Self.facts(waits, flow, batch, place) { Output.line(pad(name) + value) }
-        if let payload { Output.line(pad("payload") + payload.text) }
-        if let result { Output.line(pad("result") + result.text) }
+        if let payload = details.payload { Output.line(pad("payload") + payload.text) }
+        if let result = details.result { Output.line(pad("result") + result.text) }
         Output.line("")
         var table = Table([("AT", .left), ("STATUS", .left), ("WORKER", .right), ("CLAIM", .right), ("REASON", .left)])
         for transition in timeline {
@@ -176,40 +171,6 @@ struct StatusCommand: AsyncParsableCommand {
             ])
         }
         for line in table.lines { Output.line(line) }
-    }
-
-    private static func members(
-        _ waits: CommandDependencies?, _ flow: FlowState?, _ batch: BatchState?
-    ) -> [JSONValue.Member] {
-        var members: [JSONValue.Member] = []
-        if let batch {
-            members += [
-                .init("memberCount", .integer(Int64(batch.members))), .init("open", .integer(Int64(batch.open))),
-                .init("failed", .integer(Int64(batch.failed))), .init("sealed", .bool(batch.isSealed)),
-            ]
-        }
-        if let flow {
-            members += [
-                .init("nodeCount", .integer(Int64(flow.nodes))), .init("open", .integer(Int64(flow.open))),
-                .init("failed", .integer(Int64(flow.failed))),
-            ]
-        }
-        if let waits {
-            members += [
-                .init("flow", waits.flow.map { .string($0.description) } ?? .null),
-                .init("name", waits.name.map { .string($0) } ?? .null),
-                .init(
-                    "waitsFor",
-                    .array(
-                        waits.parents.map {
-                            .object([
-                                .init("id", .string($0.command.id.description)),
-                                .init("condition", .string($0.condition.name)),
-                            ])
-                        })),
-            ]
-        }
-        return members
     }
 
     private static func facts(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Console
 internal import Store
 
 struct SchedulePutCommand: AsyncParsableCommand {

@@ -37,16 +37,9 @@ struct ScheduleShowCommand: ParsableCommand {
             times = []
         }
         if print.json {
-            let list = times.map { time in
-                JSONValue.object([
-                    .init("at", .string(time.time.nominal.description)),
-                    .init("notBefore", .string(time.time.notBefore.description)),
-                    .init("local", .string(ScheduleText.local(time.time.nominal, offset: time.offset))),
-                    .init("note", time.note.map { .string($0) } ?? .null),
-                ])
-            }
             Output.line(
-                JSONValue.object(ScheduleText.members(of: schedule) + [.init("times", .array(list))]).bytes)
+                JSONValue.object(ScheduleText.members(of: schedule) + [.init("times", .array(times.map(\.json)))]).bytes
+            )
         } else {
             for (name, value) in facts(schedule, now) {
                 Output.line(name + String(repeating: " ", count: max(10 - name.count, 1)) + value)

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Console
 internal import HTTPClient
 internal import Sluice
 

@@ -1,9 +1,8 @@
-internal import Commands
-internal import Console
+package import Commands
 
 /// Schedules in the output.
-enum ScheduleText {
-    static func members(of schedule: StoredSchedule) -> [JSONValue.Member] {
+package enum ScheduleText {
+    package static func members(of schedule: StoredSchedule) -> [JSONValue.Member] {
         let state = schedule.state
         func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
         return (schedule.definition.json.members ?? []) + [
@@ -16,7 +15,7 @@ enum ScheduleText {
     }
 
     /// When the schedule fires next, in a sentence without a full stop.
-    static func next(of schedule: StoredSchedule, now: Timestamp) -> String {
+    package static func next(of schedule: StoredSchedule, now: Timestamp) -> String {
         let state = schedule.state
         if state.paused { return "paused" }
         if let reason = state.reason { return "held: \(reason)" }
@@ -26,12 +25,12 @@ enum ScheduleText {
     }
 
     /// A time in the zone of a schedule, as RFC 3339 writes it; in UTC where the zone is missing.
-    static func local(_ time: Timestamp, _ zone: String) -> String {
+    package static func local(_ time: Timestamp, _ zone: String) -> String {
         guard let offsets = try? TimeZoneDatabase.system.zone(named: zone) else { return time.description }
         return local(time, offset: offsets.offset(at: time.milliseconds / 1000))
     }
 
-    static func local(_ time: Timestamp, offset: Int64) -> String {
+    package static func local(_ time: Timestamp, offset: Int64) -> String {
         let shifted = Timestamp(milliseconds: time.milliseconds + offset * 1000).description
         let text = shifted.hasSuffix(".000Z") ? String(shifted.dropLast(5)) : String(shifted.dropLast())
         guard offset != 0 else { return "\(text)Z" }
@@ -41,10 +40,20 @@ enum ScheduleText {
     }
 
     /// The command or flow, in a few words.
-    static func action(of schedule: StoredSchedule) -> String {
+    package static func action(of schedule: StoredSchedule) -> String {
         switch schedule.action {
         case .command(let scheduled): scheduled.draft.type
         case .flow(let flow): "flow \(flow.name) (\(flow.nodes.count) nodes)"
         }
+    }
+}
+
+extension UpcomingTime {
+    package var json: JSONValue {
+        .object([
+            .init("at", .string(time.nominal.description)), .init("notBefore", .string(time.notBefore.description)),
+            .init("local", .string(ScheduleText.local(time.nominal, offset: offset))),
+            .init("note", note.map { .string($0) } ?? .null),
+        ])
     }
 }

@@ -1,8 +1,8 @@
-internal import Commands
+package import Commands
 
 /// A batch as JSON.
-enum BatchJSON {
-    static func value(of batch: BatchState) -> JSONValue {
+package enum BatchJSON {
+    package static func value(of batch: BatchState) -> JSONValue {
         .object([
             .init("id", .string(batch.command.id.description)), .init("name", .string(batch.name)),
             .init("status", .string(batch.command.status.name)), .init("sealed", .bool(batch.isSealed)),

@@ -1,8 +1,8 @@
-internal import Commands
+package import Commands
 
 extension Command {
     /// The stable members of a command in every JSON output.
-    var members: [JSONValue.Member] {
+    package var members: [JSONValue.Member] {
         func text(_ value: String?) -> JSONValue { value.map { .string($0) } ?? .null }
         func time(_ value: Timestamp?) -> JSONValue {
             guard let value, value > .zero else { return .null }
@@ -26,14 +26,14 @@ extension Command {
         ]
     }
 
-    var json: JSONValue { .object(members) }
+    package var json: JSONValue { .object(members) }
 
     /// The result of a program that has failed has its outputs.
-    var hasFailedProgram: Bool { type == CommandType.exec && (status == .error || status == .tooManyTimes) }
+    package var hasFailedProgram: Bool { type == CommandType.exec && (status == .error || status == .tooManyTimes) }
 }
 
 extension Transition {
-    var json: JSONValue {
+    package var json: JSONValue {
         .object([
             .init("seq", .integer(seq)), .init("status", .string(status.name)), .init("at", .string(at.description)),
             .init("worker", seat.map { .integer(Int64($0)) } ?? .null), .init("claim", .integer(Int64(claim))),
@@ -44,21 +44,11 @@ extension Transition {
 
 extension JSONValue {
     /// Bytes that should be JSON; as a string where they are not.
-    init(stored bytes: [UInt8]) {
+    package init(stored bytes: [UInt8]) {
         if let value = try? JSONValue(parsing: bytes) {
             self = value
         } else {
             self = .string(String(decoding: bytes, as: UTF8.self))
-        }
-    }
-
-    subscript(setting name: String) -> JSONValue {
-        get { self[name] ?? .null }
-        set {
-            guard var members else { return }
-            members.removeAll { $0.name == name }
-            members.append(.init(name, newValue))
-            self = .object(members)
         }
     }
 }
