@@ -9,7 +9,7 @@ package import Store
 
 /// The processes of a data directory, as its locks and its store show them. Shards that cannot be read are
 /// left out.
-package struct Instance {
+package struct Instance: Sendable {
     /// Commands that are listed of each shard.
     private static let maxListed = 4096
 

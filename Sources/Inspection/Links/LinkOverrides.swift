@@ -4,7 +4,7 @@ package import Coordination
 package import NetworkControl
 
 /// The settings of links that a person has made. They win over the coordinator's report, which may be older.
-package struct LinkOverrides: Equatable {
+package struct LinkOverrides: Equatable, Sendable {
     private let settings: [String: LinkOverrideSetting]
 
     package init(_ settings: [Destination: LinkOverrideSetting]) {

@@ -22,14 +22,16 @@ package struct LinkSource {
 
     /// - Parameter limit: of links shown; nil shows every link.
     package func overview(limit: Int?) async throws -> LinkOverview {
-        let live = instance.coordinator.isHeld ? try await live() : nil
-        let overrides = LinkOverrides(try instance.overrides())
-        guard let live else {
-            let stored = try instance.storedLinks()
+        let isRunning = await onThread("links") { [instance] () throws(Never) in instance.coordinator.isHeld }
+        let live = isRunning ? try await live() : nil
+        let (overrides, stored) = try await onThread("links") { [instance] () throws(StoreError) in
+            (LinkOverrides(try instance.overrides()), live == nil ? try instance.storedLinks() : nil)
+        }
+        if let stored {
             return overrides.overview(limit: limit) { stored.visit($0) }
         }
-        var overview = overrides.overview(limit: limit) { live.visit($0) }
-        live.complete(&overview)
+        var overview = overrides.overview(limit: limit) { live?.visit($0) }
+        live?.complete(&overview)
         return overview
     }
 

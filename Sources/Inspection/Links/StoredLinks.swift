@@ -4,7 +4,7 @@ internal import Store
 
 /// The links in the settings `link.<direction>.<destination>`. A link is parsed when it is visited: twenty
 /// thousand parsed links take three times the memory of their texts.
-package struct StoredLinks {
+package struct StoredLinks: Sendable {
     let settings: [String: String]
 
     package func visit(_ body: (LinkReport) -> Void) {

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Coordination
+internal import Inspection
 internal import NetworkControl
 internal import Sluice
 internal import Store
@@ -67,39 +68,23 @@ struct NetworkSetCommand: ParsableCommand {
     func run() throws {
         let (directory, store) = try data.store()
         let destination = destination.destination
-        let key = LinkOverrideSetting.key(destination)
-        let before = try store.settings(prefix: key)[key].flatMap { LinkOverrideSetting(setting: $0) }
-        var override = before?.override ?? LinkOverride()
-        if let level { override.isOffline = level == .offline }
-        if let maxRate { override.maxRate = maxRate.bytesPerSecond }
-        if let starts { override.starts = starts.rate }
-        if let burst { override.burst = burst.count }
-        if override.starts == nil {
-            if burst?.count != nil {
-                throw ExitError(.usage, "--burst needs --starts, which \(destination) does not have")
-            }
-            override.burst = nil
+        var change = LinkOverrideChange()
+        change.isOffline = level.map { $0 == .offline }
+        change.maxRate = maxRate.map(\.bytesPerSecond)
+        change.starts = starts.map(\.rate)
+        change.burst = burst.map(\.count)
+        let before = try store.overrideSetting(of: destination)
+        if burst?.count != nil, starts?.rate == nil, starts != nil || before?.override.starts == nil {
+            throw ExitError(.usage, "--burst needs --starts, which \(destination) does not have")
         }
-        let isNew = override != before?.override ?? LinkOverride()
-        let setting = isNew ? LinkOverrideSetting(override, since: .now) : before
-        if isNew {
-            try store.set(key, to: override == LinkOverride() ? nil : setting?.setting)
-            HintSender.send(.settingsChanged, in: directory)
-        }
-        report(destination, override, since: override == LinkOverride() ? nil : setting?.since)
+        let (override, setting) = try store.change(destination, change, now: .now)
+        if setting != before { HintSender.send(.settingsChanged, in: directory) }
+        report(destination, override, setting)
     }
 
-    private func report(_ destination: Destination, _ override: LinkOverride, since: Timestamp?) {
+    private func report(_ destination: Destination, _ override: LinkOverride, _ setting: LinkOverrideSetting?) {
         if print.json {
-            Output.line(
-                JSONValue.object([
-                    .init("destination", .string(destination.text)),
-                    .init("level", .string(override.isOffline ? "offline" : "auto")),
-                    .init("maxRate", override.maxRate.map { .integer($0) } ?? .null),
-                    .init("starts", override.starts.map { .string($0.description) } ?? .null),
-                    .init("burst", override.burst.map { .integer(Int64($0)) } ?? .null),
-                    .init("since", since.map { .string($0.description) } ?? .null),
-                ]).bytes)
+            Output.line(override.json(of: destination, setting).bytes)
             return
         }
         let rate = override.maxRate.map { "at most \(Figures.bytes($0))/s" } ?? "no limit of its rate"
@@ -110,6 +95,6 @@ struct NetworkSetCommand: ParsableCommand {
         let level =
             override.isOffline
             ? "held offline; “sluice network set \(destination) --level auto” lifts it" : "as measured"
-        Output.line("\(destination): \(level); \(rate)\(starts)\(since.map { "; since \($0)" } ?? "")")
+        Output.line("\(destination): \(level); \(rate)\(starts)\(setting.map { "; since \($0.since)" } ?? "")")
     }
 }
