@@ -134,4 +134,13 @@ extension SluiceClient {
         if wasPaused { batcher.send(.settingsChanged, []) }
         return wasPaused
     }
+
+    /// Ends every pause.
+    package func resumeAll() async throws {
+        try await read { store throws(StoreError) in
+            let keys = try store.settings(prefix: SettingKey.pausePrefix).keys.sorted()
+            if !keys.isEmpty { try store.set(keys.map { ($0, nil) }, timeout: WriteTimeout.foreground) }
+        }
+        batcher.send(.settingsChanged, [])
+    }
 }

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 internal import HTTPTypes
 package import Hummingbird
 internal import NIOCore
@@ -17,17 +17,28 @@ extension Problem {
         return response
     }
 
-    func document(basePath: String, instance: String) -> [UInt8] {
-        var document = JSONWriter()
-        document.value(
-            .object(
-                [
-                    .init("type", .string("\(basePath)/problems/\(type)")), .init("title", .string(title)),
-                    .init("status", .integer(Int64(status.code))), .init("detail", .string(detail)),
-                    .init("instance", .string(instance)),
-                ] + members))
-        return document.bytes
+    func document(basePath: String, instance: String) -> [UInt8] { json(basePath: basePath, instance: instance).bytes }
+
+    /// The document (RFC 9457).
+    package func json(basePath: String, instance: String) -> JSONValue {
+        .object(
+            [
+                .init("type", .string(uri(basePath: basePath))), .init("title", .string(title)),
+                .init("status", .integer(Int64(status.code))), .init("detail", .string(detail)),
+                .init("instance", .string(instance)),
+            ] + members)
     }
+
+    /// The URI of the type: that of IANA's registry, where it has the type, else a page of the door.
+    package func uri(basePath: String) -> String {
+        Self.registeredTypes.contains(type)
+            ? "https://iana.org/assignments/http-problem-types#\(type)" : "\(basePath)/problems/\(type)"
+    }
+
+    /// Those of Resumable Uploads for HTTP. Its later drafts have dropped `completed-upload`, which earlier clients know.
+    package static let registeredTypes: Set<String> = [
+        "mismatching-upload-offset", "inconsistent-upload-length", "completed-upload",
+    ]
 
     /// The type as words: `Offset mismatch`.
     package var title: String {

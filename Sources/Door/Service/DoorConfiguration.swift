@@ -21,6 +21,8 @@ package struct DoorConfiguration: Sendable, Equatable {
     package var certificate: CertificateFiles?
     /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`.
     package var limits = UploadLimits()
+    /// The section `door.submit`.
+    package var submit = SubmitAllowance()
 
     package init() {}
 
@@ -61,6 +63,7 @@ package struct DoorConfiguration: Sendable, Equatable {
         limits.quota = try size("uploadQuota")
         limits.minFree = try size("minFreeSpace") ?? limits.minFree
         try reader.read(&limits.maxAge, ["door", "uploadMaxAge"])
+        submit = try SubmitAllowance(reading: &reader)
     }
 }
 

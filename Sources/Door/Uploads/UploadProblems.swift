@@ -1,7 +1,7 @@
 internal import Commands
-internal import HTTPTypes
+package import HTTPTypes
 internal import Store
-internal import Uploads
+package import Uploads
 
 /// The problem of each error of the upload engine, before a protocol adds its own fields.
 enum UploadProblems {
@@ -70,7 +70,12 @@ extension HTTPResponse.Status {
     static let locked = HTTPResponse.Status(code: 423, reasonPhrase: "Locked")
     /// Of tus.
     static let checksumMismatch = HTTPResponse.Status(code: 460, reasonPhrase: "Checksum Mismatch")
-    static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+    package static let insufficientStorage = HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
     /// Of the IETF draft.
     static let uploadResumptionSupported = HTTPResponse.Status(code: 104, reasonPhrase: "Upload Resumption Supported")
+}
+
+extension Problem {
+    /// The problem of an error of the upload engine, without the fields of a protocol.
+    package init(_ error: UploadError) { self = UploadProblems.problem(error) }
 }

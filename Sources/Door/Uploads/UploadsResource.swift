@@ -94,7 +94,7 @@ package struct UploadsResource: Sendable {
         try await reporting(UploadProblems.problem) {
             let upload = try await find(request, or: .read)
             let fields = writer(ResumableDialect(nil), request).fields(upload)
-            return UploadReply(status: .ok, fields: fields, body: PlainWriter.description(upload))
+            return UploadReply(status: .ok, fields: fields, body: upload.json)
         }
     }
 

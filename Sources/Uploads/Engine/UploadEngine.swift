@@ -227,9 +227,15 @@ package final class UploadEngine: UploadService {
     // MARK: Ends
 
     package func terminate(_ id: CommandID) async throws(UploadError) {
+        try await terminate(id, reason: "terminated by its client")
+    }
+
+    /// As ``terminate(_:)``.
+    /// - Parameter reason: a sentence, for the row of the upload.
+    package func terminate(_ id: CommandID, reason: String) async throws(UploadError) {
         let number = await turns.begin(id) {}
         let result = await Result { () async throws(UploadError) in
-            try await end(id, reason: "terminated by its client")
+            try await end(id, reason: reason)
         }
         await turns.end(id, number)
         try result.get()

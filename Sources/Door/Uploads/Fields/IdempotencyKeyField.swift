@@ -1,15 +1,15 @@
 internal import HTTPClient
-internal import HTTPTypes
+package import HTTPTypes
 internal import RawStructuredFieldValues
-internal import Uploads
+package import Uploads
 
 /// `Idempotency-Key`: a structured string, as `"8e03978e"`. A plain token, which clients send too, is accepted.
 /// Source: draft-ietf-httpapi-idempotency-key-header-07, section 2.1.
-enum IdempotencyKeyField {
+package enum IdempotencyKeyField {
     /// - Parameter token: the public id of the token of the request; nil where the door asks for none.
     /// - Returns: nil where the field is absent.
     /// - Throws: 400 for a malformed one, and for one of more than 255 bytes.
-    static func read(_ fields: HTTPFields, token: String?) throws(Problem) -> IdempotencyKey? {
+    package static func read(_ fields: HTTPFields, token: String?) throws(Problem) -> IdempotencyKey? {
         guard fields[.idempotencyKey] != nil else { return nil }
         guard let value = value(fields), (1...255).contains(value.utf8.count) else {
             throw Problem(

@@ -1,13 +1,13 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// The media types of the upload protocols.
-enum MediaType {
+package enum MediaType {
     static let tus = "application/offset+octet-stream"
     static let partialUpload = "application/partial-upload"
     static let form = "multipart/form-data"
 
     /// The type of the body in lower case, without parameters; nil without `Content-Type`.
-    static func read(_ fields: HTTPFields) -> String? {
+    package static func read(_ fields: HTTPFields) -> String? {
         fields[.contentType].flatMap { FieldParameters($0.utf8)?.value }
     }
 }
