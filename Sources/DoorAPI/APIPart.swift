@@ -7,7 +7,12 @@ package struct APIPart: DoorPart {
     /// - Parameter actions: the bulk actions of the door, which the pages begin too.
     package init(_ actions: ActionRuns) { self.actions = actions }
 
-    package func endpoints(_ context: DoorContext) async throws -> [Endpoint] { [] }
+    package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
+        let api = API(door: context, actions: actions)
+        return api.commandEndpoints + api.controlEndpoints + api.actionEndpoints + api.systemEndpoints
+            + api.relationEndpoints + api.settingEndpoints + api.uploadEndpoints + api.problemEndpoints
+            + (try api.documentEndpoints())
+    }
 
     package func run(_ context: DoorContext) async throws {
         do { try await Task.sleep(for: .seconds(Int64.max / 1_000_000_000)) } catch { await actions.stop() }

@@ -1,5 +1,6 @@
-package import Commands
+internal import Commands
 package import Door
+internal import HTTPTypes
 internal import Host
 package import Sluice
 internal import Store
@@ -39,7 +40,7 @@ package actor ActionRuns {
         return run.id
     }
 
-    /// Nil for an unknown id, and for an action that ended so long ago that its progress is no longer kept.
+    /// Nil for an unknown id, and for an action whose progress is no longer kept.
     package func run(_ id: ActionRun.ID) -> ActionRun? { runs[id] }
 
     /// The newest first.

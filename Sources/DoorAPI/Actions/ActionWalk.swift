@@ -44,18 +44,11 @@ struct ActionWalk: Sendable {
     }
 
     private func change(_ command: Command) async -> Outcome {
-        guard action.verb.statuses.contains(command.status) else { return .skipped }
+        guard action.verb.statuses.contains(command.status), !action.verb.isSatisfied(by: command) else {
+            return .skipped
+        }
         do {
-            switch action.verb {
-            case .cancel:
-                guard !command.cancelRequested else { return .skipped }
-                try await client.cancel(command.id, reason: "cancelled by \(actor)")
-            case .retry: try await client.retry(command.id, by: actor)
-            case .requalify(let qos):
-                guard command.qos != qos else { return .skipped }
-                try await client.requalify(command.id, to: qos)
-            case .resolve(let status): try await client.resolve(command.id, as: status, by: actor)
-            }
+            _ = try await action.verb.apply(to: command, client: client, actor: actor)
             return .changed
         } catch let error as SluiceError {
             switch error.code {

@@ -67,7 +67,8 @@ struct DoorCommand: AsyncParsableCommand {
         }
         let routes = try ConfiguredRoutes.read(data)
         var registries = SubmitRegistries(data)
-        let registry = await registries.lookup(for: Set(routes.routes.flatMap(\.types)))
+        let registry = await registries.lookup(
+            for: file.door.submit.types.union(routes.routes.flatMap(\.types)))
         let live = LivePart()
         let actions = ActionRuns(client)
         let service = DoorService(

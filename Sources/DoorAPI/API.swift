@@ -1,0 +1,64 @@
+internal import Commands
+internal import Door
+internal import HTTPTypes
+internal import Host
+internal import Inspection
+internal import Logging
+internal import Sluice
+internal import Store
+
+/// The parts that the resources of the API share.
+struct API: Sendable {
+    typealias Handler = Endpoint.Handler
+
+    static let root = "/api/v1"
+
+    let door: DoorContext
+    let actions: ActionRuns
+
+    var client: SluiceClient { door.client }
+    var instance: Instance { Instance(directory: door.client.directory, store: door.client.store) }
+
+    /// Runs `body`, which blocks, on a thread.
+    /// - Throws: ``Problem``; the log has the cause of one that only the server explains.
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        do throws(StoreError) {
+            return try await onThread("door-api") { [store = client.store] () throws(StoreError) in try body(store) }
+        } catch {
+            throw problem(error)
+        }
+    }
+
+    func problem(_ error: StoreError) -> Problem { problem(SluiceError(error)) }
+
+    func problem(_ error: SluiceError) -> Problem {
+        let problem = Problem(error)
+        if problem == .failed || problem == .storeUnavailable { door.logger.error("The store failed: \(error)") }
+        return problem
+    }
+
+    /// Runs a call of the client.
+    func change<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do { return try await body() } catch let error as SluiceError { throw problem(error) }
+    }
+
+    /// The id in the path. Parts of ids are not accepted.
+    /// - Throws: 404, because there is no resource of that name.
+    func id(_ request: DoorRequest) throws(Problem) -> CommandID {
+        guard let id = CommandID(request.parameters["id"] ?? "") else {
+            throw Problem(.notFound, "command-not-found", "The last part of the path is not a UUID; send a whole one.")
+        }
+        return id
+    }
+
+    /// - Parameter scopes: the principal needs any of these; nil: no token is asked for.
+    func endpoint(
+        _ path: String, _ methods: (HTTPRequest.Method, Set<Scope>?, Handler)...
+    ) -> Endpoint {
+        Endpoint(
+            Self.root + path,
+            methods: Dictionary(uniqueKeysWithValues: methods.map { ($0.0, Endpoint.Method(scopes: $0.1, $0.2)) }))
+    }
+}

@@ -1,0 +1,33 @@
+internal import Commands
+internal import Sluice
+
+extension BulkAction.Verb {
+    /// Whether the command is as the verb makes it, so that a repeated request changes nothing.
+    func isSatisfied(by command: Command) -> Bool {
+        switch self {
+        case .cancel: command.status == .cancelled || command.cancelRequested && !command.status.isFinal
+        case .retry: command.status == .new
+        case .requalify(let qos): command.qos == qos && !command.status.isFinal
+        case .resolve(let status): command.status == status
+        }
+    }
+
+    /// Changes a command.
+    /// - Parameter actor: the origin of the change, for the reason of the transition.
+    /// - Returns: whether a worker has yet to end it.
+    func apply(to command: Command, client: SluiceClient, actor: String) async throws -> Bool {
+        switch self {
+        case .cancel: return try await !client.cancel(command.id, reason: "cancelled by \(actor)")
+        case .retry: try await client.retry(command.id, by: actor)
+        case .requalify(let qos): try await client.requalify(command.id, to: qos)
+        case .resolve(let status): try await client.resolve(command.id, as: status, by: actor)
+        }
+        return false
+    }
+
+    /// The verbs that change a command in its status.
+    static func names(allowedFor command: Command) -> [String] {
+        let all: [Self] = [.cancel, .retry, .requalify(.default), .resolve(.success)]
+        return all.filter { $0.statuses.contains(command.status) }.map(\.name)
+    }
+}

@@ -1,0 +1,85 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import HTTPTypes
+internal import Hummingbird
+internal import Sluice
+internal import Store
+
+extension API {
+    var controlEndpoints: [Endpoint] {
+        [
+            endpoint("/commands/{id}/cancel", (.post, [.control], cancelCommand)),
+            endpoint("/commands/{id}/retry", (.post, [.control], retryCommand)),
+            endpoint("/commands/{id}/resolve", (.post, [.control], resolveCommand)),
+            endpoint("/commands/{id}/requalify", (.post, [.control], requalifyCommand)),
+        ]
+    }
+
+    @Sendable private func cancelCommand(_ request: DoorRequest) async throws -> Response {
+        _ = try await JSONBody.members(request, [])
+        return try await control(request, .cancel)
+    }
+
+    @Sendable private func retryCommand(_ request: DoorRequest) async throws -> Response {
+        _ = try await JSONBody.members(request, [])
+        return try await control(request, .retry)
+    }
+
+    @Sendable private func resolveCommand(_ request: DoorRequest) async throws -> Response {
+        let body = try await JSONBody.members(request, ["as"])
+        return try await control(request, .resolve(try VerbReader.settlement(body)))
+    }
+
+    @Sendable private func requalifyCommand(_ request: DoorRequest) async throws -> Response {
+        let body = try await JSONBody.members(request, ["qos"])
+        return try await control(request, .requalify(try VerbReader.quality(body)))
+    }
+
+    /// Changes a command, unless it is as wanted already.
+    /// - Throws: 404; 409 with the verbs that its status allows; 412 where `If-Match` names another transition.
+    private func control(_ request: DoorRequest, _ verb: BulkAction.Verb) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let id = try id(request)
+        let before = try await representation(id)
+        guard EntityTag.admits(request.fields[.ifMatch], version: before.tag.version) else {
+            throw Self.changed(before)
+        }
+        var isPending = false
+        if !verb.isSatisfied(by: before.command) {
+            guard verb.statuses.contains(before.status) else { throw Self.conflict(before.command, verb) }
+            do {
+                isPending = try await verb.apply(to: before.command, client: client, actor: request.actor)
+            } catch let error as SluiceError where error.code == .notAllowed {
+                throw Self.conflict(try await details(id).command, verb)
+            } catch let error as SluiceError {
+                throw problem(error)
+            }
+        } else {
+            isPending = verb == .cancel && before.status != .cancelled
+        }
+        let after = try await representation(id)
+        return JSONReply.response(
+            after.body, status: isPending ? .accepted : .ok, fields: [.eTag: after.tag.text])
+    }
+
+    private static func changed(_ found: CommandRepresentation) -> Problem {
+        Problem(
+            .preconditionFailed, "command-changed",
+            "Command \(found.command.id) has changed since the client read it: it is \(found.status) now. Look at it, and "
+                + "send the request again with its ETag.",
+            fields: [.eTag: found.tag.text],
+            members: [.init("command", found.command.json)])
+    }
+
+    private static func conflict(_ command: Command, _ verb: BulkAction.Verb) -> Problem {
+        let allowed = BulkAction.Verb.names(allowedFor: command)
+        let remedy = allowed.isEmpty ? "nothing changes it any more" : "it takes \(allowed.joined(separator: ", "))"
+        return Problem(
+            .conflict, "status-conflict",
+            "Command \(command.id) is \(command.status), which “\(verb.name)” does not change; \(remedy).",
+            members: [
+                .init("status", .string(command.status.name)), .init("allowed", .array(allowed.map { .string($0) })),
+            ])
+    }
+}

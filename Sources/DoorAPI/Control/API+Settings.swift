@@ -1,0 +1,132 @@
+internal import Commands
+internal import Door
+internal import HTTPTypes
+internal import Hummingbird
+internal import Inspection
+internal import NetworkControl
+internal import Sluice
+internal import Store
+
+extension API {
+    var settingEndpoints: [Endpoint] {
+        [
+            endpoint("/pause", (.post, [.control], pause)),
+            endpoint("/resume", (.post, [.control], resume)),
+            endpoint("/schedules/{name}/pause", (.post, [.control], pauseSchedule)),
+            endpoint("/schedules/{name}/resume", (.post, [.control], resumeSchedule)),
+            endpoint("/schedules/{name}/trigger", (.post, [.control], triggerSchedule)),
+        ]
+    }
+
+    // MARK: Pauses
+
+    @Sendable private func pause(_ request: DoorRequest) async throws -> Response {
+        let (qos, destination) = try await scope(request)
+        try await change { try await client.pause(qos: qos, destination: destination) }
+        return JSONReply.response(["pauses": try await pauses()])
+    }
+
+    /// Lifts the pause that was made with the same members; without members, every pause.
+    @Sendable private func resume(_ request: DoorRequest) async throws -> Response {
+        let (qos, destination) = try await scope(request)
+        if qos == nil, destination == nil {
+            try await change { try await client.resumeAll() }
+        } else {
+            _ = try await change { try await client.resume(qos: qos, destination: destination) }
+        }
+        return JSONReply.response(["pauses": try await pauses()])
+    }
+
+    private func scope(_ request: DoorRequest) async throws -> (QualityOfService?, Destination?) {
+        _ = try QueryReader(request, [])
+        let body = try await JSONBody.members(request, ["qos", "destination"])
+        let qos = try body["qos"].flatMap { $0 == .null ? nil : $0 }.map { _ in try VerbReader.quality(body) }
+        var destination: Destination?
+        if let value = body["destination"], value != .null {
+            guard let named = value.string.flatMap({ Destination($0) }) else {
+                throw JSONBody.problem("“destination” must be \(CommandFilterForm.destination).")
+            }
+            destination = named
+        }
+        return (qos, destination)
+    }
+
+    // MARK: Links
+
+    @Sendable func changeLink(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let destination = try LinkPath.destination(request)
+        let body = try await JSONBody.members(request, ["level", "maxRate"])
+        var change = LinkOverrideChange()
+        switch body["level"] {
+        case nil: break
+        case .string("offline")?: change.isOffline = true
+        case .string("auto")?: change.isOffline = false
+        default: throw JSONBody.problem("“level” must be offline (nothing is sent there) or auto.")
+        }
+        switch body["maxRate"] {
+        case nil: break
+        case .null?: change.maxRate = .some(nil)
+        case .integer(let rate)? where (DestinationLimits.minRate...1_000_000_000_000).contains(rate):
+            change.maxRate = .some(rate)
+        default:
+            throw JSONBody.problem(
+                "“maxRate” must be bytes per second, from \(DestinationLimits.minRate) to 1000000000000, or null.")
+        }
+        guard change != LinkOverrideChange() else {
+            throw JSONBody.problem("The body changes nothing; send “level”, “maxRate” or both.")
+        }
+        let json = try await read { [change] store throws(StoreError) in
+            let (override, setting) = try store.change(destination, change, now: .now)
+            return override.json(of: destination, setting)
+        }
+        client.hintSettingsChanged()
+        return JSONReply.response(json)
+    }
+
+    // MARK: Schedules
+
+    @Sendable private func pauseSchedule(_ request: DoorRequest) async throws -> Response {
+        try await changeSchedule(request) { schedule, _ in
+            ScheduleTiming(schedule.definition, in: .system).paused(schedule.state)
+        }
+    }
+
+    @Sendable private func resumeSchedule(_ request: DoorRequest) async throws -> Response {
+        try await changeSchedule(request) { schedule, now in
+            ScheduleTiming(schedule.definition, in: .system).resumed(schedule.state, now: now)
+        }
+    }
+
+    private func changeSchedule(
+        _ request: DoorRequest, _ state: @escaping @Sendable (StoredSchedule, Timestamp) -> ScheduleState
+    ) async throws -> Response {
+        _ = try QueryReader(request, [])
+        _ = try await JSONBody.members(request, [])
+        let name = request.parameters["name"] ?? ""
+        _ = try await schedule(name)
+        let changed = try await change {
+            try await client.change(schedule: name) { schedule, now in
+                var schedule = schedule
+                schedule.state = state(schedule, now)
+                return schedule
+            }
+        }
+        guard let changed else { throw try await missing(schedule: name) }
+        return JSONReply.response(.object(Self.members(of: changed)))
+    }
+
+    private func missing(schedule name: String) async throws -> Problem {
+        do { _ = try await schedule(name) } catch { return error }
+        return .storeUnavailable
+    }
+
+    @Sendable private func triggerSchedule(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        _ = try await JSONBody.members(request, [])
+        let name = request.parameters["name"] ?? ""
+        _ = try await schedule(name)
+        let ids = try await change { try await client.trigger(schedule: name) }
+        return JSONReply.response(["ids": .array(ids.map { .string($0.description) })], status: .created)
+    }
+}

@@ -1,0 +1,26 @@
+internal import Commands
+internal import Door
+
+/// Reads the filter of a bulk action: the same fields as the query of the list.
+enum FilterReader {
+    private static let known = ["status", "qos", "destination", "type", "batch", "reason", "q", "from", "before"]
+
+    /// - Throws: 400 for an unknown field, and for a value of another form.
+    static func filter(_ value: JSONValue) throws(Problem) -> CommandFilter {
+        guard let members = value.members else {
+            throw JSONBody.problem("“filter” must be an object, not \(value.kind).")
+        }
+        var query = DoorQuery()
+        for member in members {
+            guard known.contains(member.name) else {
+                throw JSONBody.problem(
+                    "“filter” has no field “\(member.name.excerpt)”; it has \(known.joined(separator: ", ")).")
+            }
+            guard let text = member.value.string else {
+                throw JSONBody.problem("“\(member.name)” in “filter” must be a string, not \(member.value.kind).")
+            }
+            query.items.append((member.name, text))
+        }
+        return try CommandListQuery.filter(QueryReader(query))
+    }
+}

@@ -1,0 +1,130 @@
+extension OpenAPIDocument {
+    static let relationPaths = """
+          /flows:
+            get:
+              operationId: listFlows
+              tags: [relations]
+              summary: The flows that have not ended, the newest first
+              security: [{token: [read]}]
+              parameters: [{$ref: '#/components/parameters/limit'}]
+              responses:
+                '200':
+                  description: The flows
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [flows]
+                        properties: {flows: {type: array, items: {$ref: '#/components/schemas/Command'}}}
+                default: {$ref: '#/components/responses/Problem'}
+            post:
+              operationId: submitFlow
+              tags: [relations]
+              summary: Submit a flow
+              description: The document of `sluice flow submit`, as JSON or YAML. Each node is checked as a command.
+              security: [{token: [submit]}]
+              parameters: [{$ref: '#/components/parameters/idempotencyKey'}]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema: {type: object, required: [nodes]}
+                    example: {name: pair, nodes: {a: {type: noop}, b: {type: noop, after: a}}}
+              responses:
+                '200': {$ref: '#/components/responses/Flow'}
+                '201': {$ref: '#/components/responses/Flow'}
+                default: {$ref: '#/components/responses/Problem'}
+          /flows/{id}:
+            get:
+              operationId: showFlow
+              tags: [relations]
+              summary: A flow with a page of its nodes
+              security: [{token: [read]}]
+              parameters:
+                - {$ref: '#/components/parameters/id'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/cursor'}
+              responses:
+                '200':
+                  description: The flow
+                  headers: {Link: {$ref: '#/components/headers/Link'}}
+                  content:
+                    application/json:
+                      schema:
+                        allOf: [{$ref: '#/components/schemas/Command'}]
+                        required: [name, nodeCount, open, failed, nodes, callbacks, next]
+                        properties:
+                          nodes: {type: array, items: {$ref: '#/components/schemas/Command'}}
+                          callbacks: {type: array, items: {$ref: '#/components/schemas/Command'}}
+                          next: {$ref: '#/components/schemas/Next'}
+                default: {$ref: '#/components/responses/Problem'}
+          /batches/{id}:
+            get:
+              operationId: showBatch
+              tags: [relations]
+              summary: A batch with the numbers of its members
+              security: [{token: [read]}]
+              parameters: [{$ref: '#/components/parameters/id'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /schedules:
+            get:
+              operationId: listSchedules
+              tags: [relations]
+              summary: The schedules, by name
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /schedules/{name}:
+            get:
+              operationId: showSchedule
+              tags: [relations]
+              summary: A schedule with its next times
+              security: [{token: [read]}]
+              parameters:
+                - {$ref: '#/components/parameters/name'}
+                - {name: times, in: query, schema: {type: integer, minimum: 0, maximum: 1000}}
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /schedules/{name}/pause:
+            post:
+              operationId: pauseSchedule
+              tags: [control]
+              summary: Let a schedule fire no more
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /schedules/{name}/resume:
+            post:
+              operationId: resumeSchedule
+              tags: [control]
+              summary: Let a paused schedule fire again
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /schedules/{name}/trigger:
+            post:
+              operationId: triggerSchedule
+              tags: [control]
+              summary: Submit now what a schedule submits
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '201':
+                  description: The commands
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [ids]
+                        properties: {ids: {type: array, items: {$ref: '#/components/schemas/ID'}}}
+                default: {$ref: '#/components/responses/Problem'}
+        """
+}

@@ -1,0 +1,130 @@
+extension OpenAPIDocument {
+    static let systemPaths = """
+          /counts:
+            get:
+              operationId: showCounts
+              tags: [system]
+              summary: The number of commands in each status
+              security: [{token: [read]}]
+              responses:
+                '200':
+                  description: The counts
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [counts, byQos]
+                        properties:
+                          counts: {$ref: '#/components/schemas/Counts'}
+                          byQos: {type: object, additionalProperties: {$ref: '#/components/schemas/Counts'}}
+                default: {$ref: '#/components/responses/Problem'}
+          /workers:
+            get:
+              operationId: listWorkers
+              tags: [system]
+              summary: The workers, by their seats
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /links:
+            get:
+              operationId: listLinks
+              tags: [system, waits]
+              summary: The links, those that matter most first
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /links/{destination}:
+            get:
+              operationId: showLink
+              tags: [system, waits]
+              summary: The links to one destination
+              security: [{token: [read]}]
+              parameters: [{$ref: '#/components/parameters/destination'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+            patch:
+              operationId: changeLink
+              tags: [control]
+              summary: Hold a destination offline, or limit its rate
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/destination'}]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      additionalProperties: false
+                      minProperties: 1
+                      properties:
+                        level: {enum: [offline, auto]}
+                        maxRate: {type: [integer, 'null'], minimum: 1000, maximum: 1000000000000}
+                    example: {level: auto, maxRate: 2500000}
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /limits:
+            get:
+              operationId: listLimits
+              tags: [system]
+              summary: The rate limits
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /pauses:
+            get:
+              operationId: listPauses
+              tags: [system]
+              summary: The pauses
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Pauses'}
+                default: {$ref: '#/components/responses/Problem'}
+          /routes:
+            get:
+              operationId: listRoutes
+              tags: [uploads]
+              summary: The routes that uploads of the token may take
+              security: [{token: [read, upload]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /me:
+            get:
+              operationId: showToken
+              tags: [system]
+              summary: The rights of the token
+              security: [{token: [control, metrics, read, submit, upload]}]
+              responses:
+                '200':
+                  description: The token
+                  content:
+                    application/json:
+                      schema:
+                        type: object
+                        required: [token, name, scopes, routes, types, destinations, session]
+                        properties:
+                          token: {type: string}
+                          name: {type: string}
+                          scopes: {type: array, items: {type: string}}
+                          routes: {type: [array, 'null'], items: {type: string}}
+                          types: {type: [array, 'null'], items: {type: string}}
+                          destinations: {type: [array, 'null'], items: {type: string}}
+                          session: {type: boolean}
+                default: {$ref: '#/components/responses/Problem'}
+          /openapi.json:
+            get:
+              operationId: describe
+              tags: [system]
+              summary: This document
+              security: []
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+        """
+}

@@ -1,0 +1,42 @@
+internal import Commands
+internal import Crypto
+internal import Door
+internal import HTTPTypes
+
+/// The strong entity tag of a command: shard and number of its newest transition, and a digest of the representation.
+/// The digest tells representations apart that differ without a transition, in progress or in the ends of parents.
+struct EntityTag: Equatable {
+    /// `3-1742`
+    let version: String
+    private let digest: String
+
+    /// - Parameter body: the bytes of the representation.
+    init(shard: Int, seq: Int64, body: [UInt8]) {
+        version = "\(shard)-\(seq)"
+        digest = SHA256.hash(data: body).prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    var text: String { "\"\(version)-\(digest)\"" }
+
+    /// Whether a field `If-None-Match` names this representation, by the weak comparison (RFC 9110, section 13.1.2).
+    func isNamed(by field: String?) -> Bool {
+        guard let field else { return false }
+        return Self.tags(field).contains { $0 == "*" || $0 == text || $0 == "W/\(text)" }
+    }
+
+    /// Whether a field `If-Match` admits a change: it names the newest transition, with or without the digest.
+    static func admits(_ field: String?, version: String) -> Bool {
+        guard let field else { return true }
+        return tags(field).contains { tag in
+            guard tag != "*" else { return true }
+            guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return false }
+            return tag.dropFirst().dropLast().split(separator: "-").prefix(2).joined(separator: "-") == version
+        }
+    }
+
+    private static func tags(_ field: String) -> [String] {
+        field.split(separator: ",").map { part in
+            String(part.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import HTTPTypes
+internal import Host
+internal import Hummingbird
+internal import Store
+
+extension API {
+    var commandEndpoints: [Endpoint] {
+        [
+            endpoint("/commands", (.get, [.read], listCommands), (.post, [.submit], submitCommand)),
+            endpoint("/commands/bulk", (.post, [.submit], submitBulk)),
+            endpoint("/commands/{id}", (.get, [.read], showCommand)),
+            endpoint("/commands/{id}/timeline", (.get, [.read], showTimeline)),
+            endpoint("/commands/{id}/explain", (.get, [.read], explainCommand)),
+            endpoint("/commands/{id}/result", (.get, [.read], showResult)),
+        ]
+    }
+
+    /// How long one page looks for commands where no index finds them.
+    private static let pageTime: Duration = .milliseconds(500)
+
+    /// A page may be empty although others follow: the search has used its time.
+    @Sendable private func listCommands(_ request: DoorRequest) async throws -> Response {
+        let query = try CommandListQuery(request)
+        let (bytes, next) = try await read { store throws(StoreError) in
+            let page = try store.page(
+                query.filter, order: query.order, after: query.after, limit: query.limit, until: .now + Self.pageTime)
+            let next = page.next.map { PageCursor(query.order, after: $0).text }
+            let body = JSONValue.object([
+                .init("commands", .array(page.commands.map(\.json))), .init("next", next.map { .string($0) } ?? .null),
+            ])
+            return (body.bytes, next)
+        }
+        return JSONReply.response(bytes, fields: JSONReply.next(next, of: request))
+    }
+
+    @Sendable private func showCommand(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, ["wait"])
+        let id = try id(request)
+        let wait = try WaitPreference(request)
+        let known = request.fields[.ifNoneMatch]
+        let found: CommandRepresentation
+        if let wait {
+            found = try await representation(id, within: wait.time) {
+                known == nil ? $0.status.isFinal : !$0.tag.isNamed(by: known)
+            }
+        } else {
+            found = try await representation(id)
+        }
+        return response(found, to: request, wait)
+    }
+
+    @Sendable private func showTimeline(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let id = try id(request)
+        let timeline = try await read { store throws(StoreError) in try store.timeline(id) }
+        guard !timeline.isEmpty else { throw Problem.noCommand(id) }
+        return JSONReply.response(["timeline": .array(timeline.map(\.json))])
+    }
+
+    @Sendable private func showResult(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let id = try id(request)
+        let details = try await details(id)
+        guard let result = details.result else {
+            throw Problem(
+                .notFound, "no-result",
+                "Command \(id) is \(details.command.status) and has no result; only a command that has ended may have one."
+            )
+        }
+        return JSONReply.response(result)
+    }
+
+    func response(_ found: CommandRepresentation, to request: DoorRequest, _ wait: WaitPreference? = nil) -> Response {
+        var fields: HTTPFields = [.eTag: found.tag.text, .cacheControl: "private, no-cache"]
+        if let wait, wait.isPreference { fields[.preferenceApplied] = "wait=\(wait.seconds)" }
+        if found.tag.isNamed(by: request.fields[.ifNoneMatch]) {
+            return Response(status: .notModified, headers: fields)
+        }
+        return JSONReply.response(found.body, fields: fields)
+    }
+}

@@ -1,0 +1,58 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import Host
+internal import Sluice
+internal import Store
+
+extension API {
+    /// - Throws: 404 where there is no such command.
+    func details(_ id: CommandID) async throws(Problem) -> CommandDetails {
+        guard let details = try await read({ store throws(StoreError) in try CommandDetails(id, in: store) }) else {
+            throw .noCommand(id)
+        }
+        return details
+    }
+
+    /// - Throws: 404 where there is no such command.
+    func representation(_ id: CommandID) async throws(Problem) -> CommandRepresentation {
+        let found = try await read { store throws(StoreError) in
+            try CommandDetails(id, in: store).map { CommandRepresentation($0, shardCount: store.shardCount) }
+        }
+        guard let found else { throw .noCommand(id) }
+        return found
+    }
+
+    /// Waits until a command is as wanted, and returns it as it is then.
+    ///
+    /// An event of the coordinator ends the wait at once. The store is also read every second, because an event may be
+    /// lost.
+    func representation(
+        _ id: CommandID, within time: Duration, until isWanted: @Sendable (CommandRepresentation) -> Bool
+    ) async throws -> CommandRepresentation {
+        let events = try await change { try client.events(prefix: "status/\(id)") }
+        let deadline = MonotonicTime.now + time
+        let ticks = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            defer { group.cancelAll() }
+            group.addTask {
+                for await _ in events { ticks.continuation.yield() }
+            }
+            group.addTask {
+                while MonotonicTime.now < deadline {
+                    try await Task.sleep(for: min(.seconds(1), max(deadline - .now, .milliseconds(1))))
+                    ticks.continuation.yield()
+                }
+                ticks.continuation.finish()
+            }
+            var found = try await representation(id)
+            guard !isWanted(found) else { return found }
+            for await _ in ticks.stream {
+                found = try await representation(id)
+                if isWanted(found) { return found }
+            }
+            try Task.checkCancellation()
+            return found
+        }
+    }
+}

@@ -1,0 +1,118 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import HTTPClient
+internal import HTTPTypes
+internal import Hummingbird
+internal import Store
+
+extension API {
+    var relationEndpoints: [Endpoint] {
+        [
+            endpoint("/flows", (.get, [.read], listFlows), (.post, [.submit], submitFlow)),
+            endpoint("/flows/{id}", (.get, [.read], showFlow)),
+            endpoint("/batches/{id}", (.get, [.read], showBatch)),
+            endpoint("/schedules", (.get, [.read], listSchedules)),
+            endpoint("/schedules/{name}", (.get, [.read], showSchedule)),
+        ]
+    }
+
+    /// The flows that have not ended, the newest first. Ended ones are commands of the type `flow`.
+    @Sendable private func listFlows(_ request: DoorRequest) async throws -> Response {
+        let limit = try QueryReader(request, ["limit"]).limit(default: 100)
+        let flows = try await read { store throws(StoreError) in
+            try store.mapShards(or: []) { shard throws(StoreError) in try store.openFlows(shard: shard, limit: limit) }
+        }
+        let newest = flows.flatMap { $0 }.sorted { $0.command.id > $1.command.id }.prefix(limit)
+        return JSONReply.response(["flows": .array(newest.map { .object(FlowJSON.members(of: $0)) })])
+    }
+
+    /// A flow with a page of its nodes, and its callbacks behind them.
+    @Sendable private func showFlow(_ request: DoorRequest) async throws -> Response {
+        let query = try QueryReader(request, ["limit", "cursor"])
+        let limit = try query.limit(default: 1000)
+        let position = try query.value("cursor", "the cursor of a page before") { Int64($0) } ?? 0
+        let id = try id(request)
+        let found = try await read { store throws(StoreError) in
+            try store.flow(id).map { flow throws(StoreError) in
+                (flow, try store.flowNodes(id, after: position, limit: limit))
+            }
+        }
+        guard let (flow, nodes) = found else { throw try await notOfType(id, "flow") }
+        let next = nodes.count == limit ? nodes.last.map { "\($0.position)" } : nil
+        let names = Dictionary(nodes.map { ($0.position, $0.name) }, uniquingKeysWith: { first, _ in first })
+        let body =
+            FlowJSON.members(of: flow) + [
+                .init("nodes", .array(nodes.filter { $0.name != nil }.map { FlowJSON.value(of: $0, names) })),
+                .init("callbacks", .array(nodes.filter { $0.name == nil }.map(FlowJSON.callback))),
+                .init("next", next.map { .string($0) } ?? .null),
+            ]
+        return JSONReply.response(.object(body), fields: JSONReply.next(next, of: request))
+    }
+
+    @Sendable private func showBatch(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let id = try id(request)
+        guard let batch = try await read({ store throws(StoreError) in try store.batch(id) }) else {
+            throw try await notOfType(id, "batch")
+        }
+        return JSONReply.response(BatchJSON.value(of: batch))
+    }
+
+    private func notOfType(_ id: CommandID, _ type: String) async throws -> Problem {
+        guard let command = try await read({ store throws(StoreError) in try store.command(id) }) else {
+            return .noCommand(id)
+        }
+        return Problem(
+            .notFound, "command-not-found",
+            "Command \(id) is of the type “\(command.type)”, not a \(type); ask for it as a command.")
+    }
+
+    @Sendable private func listSchedules(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let schedules = try await read { store throws(StoreError) in try store.schedules() }
+        return JSONReply.response(["schedules": .array(schedules.map { .object(Self.members(of: $0)) })])
+    }
+
+    @Sendable private func showSchedule(_ request: DoorRequest) async throws -> Response {
+        let count = try QueryReader(request, ["times"]).integer("times", in: 0...1000) ?? 10
+        let schedule = try await schedule(request.parameters["name"] ?? "")
+        let times: [UpcomingTime]
+        do throws(TimeZoneError) {
+            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(count, after: .now)
+        } catch {
+            // The schedule is held, and its reason says that the zone is missing.
+            times = []
+        }
+        return JSONReply.response(
+            .object(Self.members(of: schedule) + [.init("times", .array(times.map(\.json)))]))
+    }
+
+    /// - Throws: 404 where there is none of that name.
+    func schedule(_ name: String) async throws(Problem) -> StoredSchedule {
+        guard let schedule = try await read({ store throws(StoreError) in try store.schedule(name) }) else {
+            throw Problem(.notFound, "schedule-not-found", "There is no schedule “\(name.excerpt)”; see /schedules.")
+        }
+        return schedule
+    }
+
+    /// Without the secrets of payloads.
+    static func members(of schedule: StoredSchedule) -> [JSONValue.Member] {
+        ScheduleText.members(of: schedule).map { .init($0.name, withoutSecrets($0.value)) }
+    }
+
+    private static func withoutSecrets(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .object(let members):
+            .object(
+                members.map { member in
+                    let isPayload = member.name == "payload"
+                    return .init(
+                        member.name,
+                        isPayload ? HTTPHeaderRedaction.shown(member.value) : withoutSecrets(member.value))
+                })
+        case .array(let values): .array(values.map(withoutSecrets))
+        default: value
+        }
+    }
+}

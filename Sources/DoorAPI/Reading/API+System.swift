@@ -1,0 +1,96 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import HTTPTypes
+internal import Hummingbird
+internal import Inspection
+internal import NetworkControl
+internal import Store
+
+extension API {
+    var systemEndpoints: [Endpoint] {
+        [
+            endpoint("/counts", (.get, [.read], showCounts)),
+            endpoint("/workers", (.get, [.read], listWorkers)),
+            endpoint("/links", (.get, [.read], listLinks)),
+            endpoint("/links/{destination}", (.get, [.read], showLink), (.patch, [.control], changeLink)),
+            endpoint("/limits", (.get, [.read], listLimits)),
+            endpoint("/pauses", (.get, [.read], listPauses)),
+            endpoint("/routes", (.get, [.read, .upload], listRoutes)),
+            endpoint("/me", (.get, Set(Scope.allCases), showPrincipal)),
+        ]
+    }
+
+    @Sendable private func showCounts(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let counts = try await read { store throws(StoreError) in try store.counts() }
+        let byQuality = QualityOfService.allCases.map { qos in
+            let cells = CommandStatus.allCases.map {
+                JSONValue.Member($0.name, .integer(Int64(counts[$0, qos])))
+            }
+            return JSONValue.Member(qos.name, .object(cells))
+        }
+        return JSONReply.response([
+            "counts": .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) }),
+            "byQos": .object(byQuality),
+        ])
+    }
+
+    @Sendable private func listWorkers(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let workers = try await read { [instance] _ throws(StoreError) in try instance.workers() }
+        return JSONReply.response(["workers": .array(workers.map(\.json))])
+    }
+
+    @Sendable private func listLinks(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        return JSONReply.response(["links": .array(try await links().map(\.json))])
+    }
+
+    @Sendable private func showLink(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let destination = try LinkPath.destination(request)
+        let links = try await links().filter { $0.destination == destination.text }
+        guard !links.isEmpty else {
+            throw Problem(
+                .notFound, "link-not-found", "Nothing was sent to \(destination) yet, and it has no settings.")
+        }
+        return JSONReply.response(["links": .array(links.map(\.json))])
+    }
+
+    @Sendable private func listLimits(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let limits = try await read { store throws(StoreError) in try store.rateLimits() }
+        let list = limits.sorted { $0.key < $1.key }.map { JSONValue.object(LimitText.members($0.key, $0.value)) }
+        return JSONReply.response(["limits": .array(list)])
+    }
+
+    @Sendable private func listPauses(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        return JSONReply.response(["pauses": try await pauses()])
+    }
+
+    func pauses() async throws(Problem) -> JSONValue {
+        let list = try await read { [instance] _ throws(StoreError) in try instance.pauses().map(\.json) }
+        return .array(list)
+    }
+
+    /// The routes that the token may use.
+    @Sendable private func listRoutes(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let routes = door.routes.names(for: request.principal).compactMap { door.routes.route($0) }
+        return JSONReply.response(["routes": .array(routes.map { .object($0.members) })])
+    }
+
+    @Sendable private func showPrincipal(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        guard let principal = request.principal else { throw Problem.failed }
+        func list(_ texts: [String]?) -> JSONValue { texts.map { .array($0.sorted().map { .string($0) }) } ?? .null }
+        return JSONReply.response([
+            "token": .string(principal.token), "name": .string(principal.name),
+            "scopes": list(principal.scopes.map(\.rawValue)), "routes": list(principal.routes.map(Array.init)),
+            "types": list(principal.types.map(Array.init)),
+            "destinations": list(principal.destinations?.map(\.text)), "session": .bool(principal.isSession),
+        ])
+    }
+}

@@ -1,0 +1,51 @@
+internal import Commands
+internal import Door
+internal import HTTPTypes
+internal import Host
+internal import Hummingbird
+internal import Logging
+internal import Sluice
+internal import Store
+internal import Work
+
+extension API {
+    /// Bytes of a command: a payload of 1 MiB, as JSON may write it, and the other members.
+    private static let maxCommand = 2 * Command.payloadLimit + (64 << 10)
+
+    func policy(_ request: DoorRequest) throws(Problem) -> SubmitPolicy {
+        guard let principal = request.principal else { throw .failed }
+        return SubmitPolicy(allowance: door.configuration.submit, principal: principal)
+    }
+
+    /// The operations that check payloads of a type. It blocks.
+    func registry(for type: String) throws(Problem) -> OperationRegistry {
+        do { return try door.registry(type).withRule(for: type, from: client.store) } catch {
+            door.logger.error("The operations for “\(type)” cannot be used: \(error)")
+            throw Problem(
+                .forbidden, "type-forbidden",
+                "The server cannot check commands of the type “\(type.excerpt)”; its log says why.")
+        }
+    }
+
+    @Sendable func submitCommand(_ request: DoorRequest) async throws -> Response {
+        _ = try QueryReader(request, [])
+        let policy = try policy(request)
+        let key = try IdempotencyScope(request)
+        var line = try SubmitLine(
+            try await JSONBody.bytes(request, types: ["application/json"], limit: Self.maxCommand))
+        try line.use(key)
+        let draft = try await onThread("door-submit") { [line] () throws(Problem) in
+            try line.draft(policy, try registry(for: line.type))
+        }
+        let submission: Submission
+        do { submission = try await client.submitOrFind(draft) } catch let error as SluiceError {
+            throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
+        }
+        let found = try await representation(submission.id)
+        return JSONReply.response(
+            found.body, status: submission.isExisting ? .ok : .created,
+            fields: [
+                .location: "\(request.baseURL)\(Self.root)/commands/\(submission.id)", .eTag: found.tag.text,
+            ])
+    }
+}

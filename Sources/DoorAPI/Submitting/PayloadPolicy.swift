@@ -1,0 +1,47 @@
+internal import Commands
+
+/// The members that the payload of a built-in operation may have over HTTP. Types of other programs are checked by their
+/// programs.
+struct PayloadPolicy: Sendable {
+    /// The member with the URL that the command talks to.
+    var url: String?
+    /// The member with the path of a file that is sent.
+    var source: String?
+    /// Members that write a file, delete one, or state facts that only this machine knows.
+    var refused: [String] = []
+    /// Members that may have only this value.
+    var fixed: [JSONValue.Member] = []
+    /// Members whose objects may have only these members.
+    var limited: [String: [String]] = [:]
+
+    /// Members that are set where the client has left them out.
+    var added: [JSONValue.Member] { fixed.filter { $0.value != .bool(false) } }
+
+    static let rules: [String: PayloadPolicy] = [
+        CommandType.request: PayloadPolicy(
+            url: "url", source: "bodyFile", refused: ["saveTo", "source"],
+            // A redirect leads to an address that no rule has seen.
+            fixed: [.init("redirects", 0)]),
+        CommandType.webhook: PayloadPolicy(url: "url"),
+        CommandType.upload: PayloadPolicy(
+            url: "to", source: "file", refused: ["source"], fixed: [.init("removeSource", false)]),
+        CommandType.exec: PayloadPolicy(
+            refused: ["stdinFile", "directory"],
+            limited: ["stdout": ["keep", "limit"], "stderr": ["keep", "limit"]]),
+    ]
+
+    /// - Returns: a sentence without a full stop; nil where the member is permitted.
+    func objection(to member: JSONValue.Member) -> String? {
+        if refused.contains(member.name), member.value != .null {
+            return "a payload has no “\(member.name)”, which names a file of the server"
+        }
+        if let value = fixed.first(where: { $0.name == member.name })?.value, member.value != value {
+            return "“\(member.name)” can only be \(value.text)"
+        }
+        guard let known = limited[member.name], member.value != .null else { return nil }
+        guard let members = member.value.members, members.allSatisfy({ known.contains($0.name) }) else {
+            return "“\(member.name)” has no members but \(known.joined(separator: " and "))"
+        }
+        return nil
+    }
+}
