@@ -79,7 +79,7 @@ extension API {
             .conflict, "status-conflict",
             "Command \(command.id) is \(command.status), which “\(verb.name)” does not change; \(remedy).",
             members: [
-                .init("status", .string(command.status.name)), .init("allowed", .array(allowed.map { .string($0) })),
+                .init("command", command.json), .init("allowed", .array(allowed.map { .string($0) })),
             ])
     }
 }

@@ -61,7 +61,7 @@ extension OpenAPIDocument {
           /commands/bulk:
             post:
               operationId: submitCommands
-              tags: [commands]
+              tags: [commands, lines]
               summary: Submit a command a line
               description: >-
                 At most 10,000 lines and 16 MiB. Each line is accepted or refused by itself, and has a line of the

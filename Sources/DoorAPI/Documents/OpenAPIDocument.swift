@@ -29,6 +29,7 @@ enum OpenAPIDocument {
           - {name: relations, description: "Flows, batches and schedules"}
           - {name: uploads, description: "Uploads that clients send to the server"}
           - {name: waits, description: "Requests that may wait for a change"}
+          - {name: lines, description: "Bodies with a JSON text a line"}
         paths:
         """
 }

@@ -15,8 +15,4 @@ enum LinkPath {
         }
         return destination
     }
-
-    static func text(_ destination: Destination) -> String {
-        destination.text.split(separator: "//", maxSplits: 1).joined()
-    }
 }

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Host
@@ -41,7 +42,10 @@ extension API {
         do { submission = try await client.submitOrFind(draft) } catch let error as SluiceError {
             throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
         }
-        let found = try await representation(submission.id)
+        var details = try await details(submission.id)
+        // The command of a unique key may be that of another token, and a result is for readers.
+        if !policy.principal.scopes.contains(.read) { details.result = nil }
+        let found = CommandRepresentation(details, shardCount: client.store.shardCount)
         return JSONReply.response(
             found.body, status: submission.isExisting ? .ok : .created,
             fields: [
