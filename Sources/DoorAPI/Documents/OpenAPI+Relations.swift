@@ -109,6 +109,35 @@ extension OpenAPIDocument {
               responses:
                 '200': {$ref: '#/components/responses/Object'}
                 default: {$ref: '#/components/responses/Problem'}
+          /webhooks:
+            get:
+              operationId: listWebhooks
+              tags: [system]
+              summary: The endpoints of webhooks that have got a message, by name
+              security: [{token: [read]}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /webhooks/{name}/pause:
+            post:
+              operationId: pauseWebhook
+              tags: [control]
+              summary: Hold the messages to an endpoint back
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+          /webhooks/{name}/resume:
+            post:
+              operationId: resumeWebhook
+              tags: [control]
+              summary: Let the messages to a paused endpoint go on
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
           /schedules/{name}/trigger:
             post:
               operationId: triggerSchedule

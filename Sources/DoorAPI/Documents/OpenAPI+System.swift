@@ -117,6 +117,22 @@ extension OpenAPIDocument {
                           destinations: {type: [array, 'null'], items: {type: string}}
                           session: {type: boolean}
                 default: {$ref: '#/components/responses/Problem'}
+          /events:
+            get:
+              operationId: streamEvents
+              tags: [events]
+              summary: Events, as they happen
+              description: >-
+                Server-sent events. The stream `view` has the newest state of each part, for pages; `log` has every
+                transition, from the position of Last-Event-ID on.
+              security: [{token: [read]}]
+              parameters:
+                - {name: stream, in: query, schema: {enum: [view, log]}}
+              responses:
+                '200':
+                  description: A stream without an end
+                  content: {text/event-stream: {schema: {type: string}}}
+                default: {$ref: '#/components/responses/Problem'}
           /openapi.json:
             get:
               operationId: describe

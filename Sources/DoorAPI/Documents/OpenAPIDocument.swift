@@ -28,6 +28,7 @@ enum OpenAPIDocument {
           - {name: system, description: "Counts, workers, links and settings"}
           - {name: relations, description: "Flows, batches and schedules"}
           - {name: uploads, description: "Uploads that clients send to the server"}
+          - {name: events, description: "Streams of events"}
           - {name: waits, description: "Requests that may wait for a change"}
           - {name: lines, description: "Bodies with a JSON text a line"}
         paths:

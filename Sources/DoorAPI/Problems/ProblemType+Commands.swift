@@ -42,5 +42,6 @@ extension ProblemType {
         ProblemType(
             "unique-key-conflict", "A command with another payload or destination holds the unique key.",
             "Look at that command, or choose another key."),
+        ProblemType("webhook-not-found", "No webhook endpoint of that name is known.", "See /webhooks."),
     ]
 }

@@ -31,7 +31,9 @@ struct CommandListQuery {
         var filter = CommandFilter()
         filter.status = try query.value("status", CommandFilterForm.statuses) { CommandStatus(name: $0) }
         filter.qos = try query.value("qos", CommandFilterForm.qualities) { QualityOfService(name: $0) }
-        filter.destination = try query.value("destination", CommandFilterForm.destination) { Destination($0) }
+        filter.destination = try query.value("destination", CommandFilterForm.destination) {
+            $0 == "none" ? Destination.none : Destination($0)
+        }
         filter.type = try query.value("type", CommandFilterForm.type) { CommandDraft.isType($0) ? $0 : nil }
         filter.batch = try query.value("batch", "the UUID of a batch") { CommandID($0) }
         filter.reason = try query.text("reason")
@@ -46,7 +48,7 @@ struct CommandListQuery {
 enum CommandFilterForm {
     static let statuses = "one of " + CommandStatus.allCases.map(\.name).joined(separator: ", ")
     static let qualities = "one of " + QualityOfService.allCases.map(\.name).joined(separator: ", ")
-    static let destination = "an origin such as https://media.example.com"
+    static let destination = "an origin such as https://media.example.com, or none"
     static let type = "the type of a command: 1 to 64 of a-z, 0-9, “.” and “-”"
     static let time = "a time as RFC 3339 writes it, such as 2025-11-13T02:13:20Z"
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Inspection
 internal import Operations
 internal import Store
 
@@ -31,7 +32,10 @@ struct WebhookListCommand: AsyncParsableCommand {
             let setting = entry.setting
             let waiting = try Self.waiting(for: setting.origin, in: store)
             if print.json {
-                Output.line(setting.json(waiting: waiting, isConfigured: entry.isConfigured).bytes)
+                let more: [JSONValue.Member] = [
+                    .init("waiting", .integer(Int64(waiting))), .init("configured", .bool(entry.isConfigured)),
+                ]
+                Output.line(JSONValue.object(setting.members + more).bytes)
             } else {
                 table.add([
                     setting.name, setting.origin.text, setting.stateName,
@@ -62,21 +66,5 @@ struct WebhookListCommand: AsyncParsableCommand {
         try store.mapShards(or: 0) { shard throws(StoreError) in
             try store.countHeldBack(shard: shard, type: CommandType.webhook, destination: origin)
         }.reduce(0, +)
-    }
-}
-
-extension WebhookEndpointSetting {
-    /// `active`, `failing` or `paused`
-    var stateName: String { !state.isActive ? "paused" : state.failures > 0 ? "failing" : "active" }
-
-    func json(waiting: Int, isConfigured: Bool) -> JSONValue {
-        func time(_ value: Timestamp?) -> JSONValue { value.map { .string($0.description) } ?? .null }
-        return .object([
-            .init("name", .string(name)), .init("origin", .string(origin.text)), .init("state", .string(stateName)),
-            .init("cause", state.pause.map { .string($0.cause.rawValue) } ?? .null),
-            .init("pausedSince", time(state.pause?.since)), .init("failures", .integer(Int64(state.failures))),
-            .init("failingSince", time(state.firstFailure)), .init("lastSuccess", time(state.lastSuccess)),
-            .init("waiting", .integer(Int64(waiting))), .init("configured", .bool(isConfigured)),
-        ])
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Inspection
 internal import Operations
 internal import Store
 
@@ -34,33 +35,5 @@ struct WebhookPauseCommand: AsyncParsableCommand {
         } else {
             Output.line("\(setting.name): was paused before, since \(setting.state.pause?.since ?? .zero)")
         }
-    }
-}
-
-extension CommandStore {
-    /// Changes the state of an endpoint in one transaction.
-    func change(
-        _ endpoint: WebhookEndpointSetting,
-        _ body: (inout WebhookEndpointState) -> WebhookEndpointState.Action
-    ) throws(StoreError) -> (WebhookEndpointSetting, WebhookEndpointState.Action) {
-        var changed = endpoint
-        var action = WebhookEndpointState.Action.none
-        try update(WebhookEndpointSetting.key(endpoint.name)) { value in
-            changed.state = WebhookEndpointSetting(name: endpoint.name, value: value)?.state ?? WebhookEndpointState()
-            action = body(&changed.state)
-            return action == .none ? value : changed.value
-        }
-        return (changed, action)
-    }
-}
-
-extension WebhookEndpointSetting {
-    /// For `pause` and `resume`.
-    func json(isChanged: Bool, _ more: [JSONValue.Member] = []) -> JSONValue {
-        .object(
-            [
-                .init("name", .string(name)), .init("origin", .string(origin.text)),
-                .init("state", .string(stateName)), .init("changed", .bool(isChanged)),
-            ] + more)
     }
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Inspection
 internal import Operations
 internal import Store
 
@@ -15,8 +16,6 @@ struct WebhookResumeCommand: AsyncParsableCommand {
               sluice webhook resume https://billing.example.com
             """)
 
-    /// Commands of a shard that one transaction looks at.
-    private static let batch = 1000
     /// A worker that has read the pause holds its message back within this time.
     private static let settlingTime: Duration = .seconds(1)
 
@@ -33,10 +32,10 @@ struct WebhookResumeCommand: AsyncParsableCommand {
         let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint)
         let (setting, action) = try store.change(endpoint) { $0.resumed() }
         // Also where it was not paused: a resume that was killed may have left messages waiting.
-        var waited = try endWaits(setting.origin, in: store)
-        if action != .none, try hasClaims(setting.origin, in: store) {
+        var waited = try store.endWebhookWaits(setting.origin)
+        if action != .none, try store.hasWebhookClaims(setting.origin) {
             try await Task.sleep(for: Self.settlingTime)
-            waited += try endWaits(setting.origin, in: store)
+            waited += try store.endWebhookWaits(setting.origin)
         }
         if print.json {
             Output.line(setting.json(isChanged: action != .none, [.init("waited", .integer(Int64(waited)))]).bytes)
@@ -46,24 +45,5 @@ struct WebhookResumeCommand: AsyncParsableCommand {
                     + (waited > 0 ? "; \(waited) \(waited == 1 ? "message" : "messages") waited" : ""))
         }
         try data.warn(of: store)
-    }
-
-    private func endWaits(_ origin: Destination, in store: SQLiteStore) throws(StoreError) -> Int {
-        try store.mapShards(or: 0) { shard throws(StoreError) in
-            var count = 0
-            var position: HeldBackPosition?
-            repeat {
-                let batch = try store.endWaits(
-                    shard: shard, type: CommandType.webhook, destination: origin, after: position, limit: Self.batch)
-                count += batch.count
-                position = batch.next
-            } while position != nil
-            return count
-        }.reduce(0, +)
-    }
-
-    private func hasClaims(_ origin: Destination, in store: SQLiteStore) throws(StoreError) -> Bool {
-        try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
-            .joined().contains { $0.type == CommandType.webhook && $0.destination == origin }
     }
 }
