@@ -1,4 +1,5 @@
 import Commands
+import Operations
 import Sluice
 import Store
 import TestSupport
@@ -90,6 +91,20 @@ struct ControlTests {
             #expect(try await rig.get("/pauses").json["pauses"]?.elements?.count == 2)
             #expect(try await rig.post("/resume", ["qos": "background"]).json["pauses"]?.elements?.count == 2)
             #expect(try await rig.post("/resume").json["pauses"] == [])
+        }
+    }
+
+    @Test func `an endpoint of webhooks is paused and resumed`() async throws {
+        try await APIRig.with { rig in
+            #expect(try await rig.post("/webhooks/billing/pause").problem == "webhook-not-found")
+            let origin = try #require(Destination("https://hooks.example.com"))
+            let setting = WebhookEndpointSetting(name: "billing", origin: origin)
+            try rig.store.set(WebhookEndpointSetting.key("billing"), to: setting.value)
+            #expect(try await rig.post("/webhooks/billing/pause").json["state"]?.string == "paused")
+            let listed = try await rig.get("/webhooks").json["webhooks"]
+            #expect(listed?.elements?.first?["cause"]?.string == "person", "\(listed ?? .null)")
+            let resumed = try await rig.post("/webhooks/billing/resume").json
+            #expect(resumed["state"]?.string == "active" && resumed["waited"] == 0, "\(resumed)")
         }
     }
 

@@ -1,5 +1,7 @@
 import Commands
+import Door
 import Foundation
+import HTTPTypes
 import TestSupport
 import Testing
 
@@ -33,6 +35,14 @@ struct ProblemTests {
         #expect(used.count > 60, "\(used.sorted())")
         let missing = used.subtracting(ProblemType.byName.keys)
         #expect(missing.isEmpty, "add them to ProblemType: \(missing.sorted())")
+    }
+
+    @Test func `types of resumable uploads have their URIs of the registry`() {
+        let problem = Problem(.conflict, "mismatching-upload-offset", "The offset is another one.")
+        #expect(
+            problem.uri(basePath: "/sluice")
+                == "https://iana.org/assignments/http-problem-types#mismatching-upload-offset")
+        #expect(Problem(.notFound, "not-found", "").uri(basePath: "/sluice") == "/sluice/problems/not-found")
     }
 
     @Test func `the page of a type needs no token`() async throws {

@@ -52,6 +52,28 @@ struct DoorConfigurationTests {
         #expect(error?.key == key && error?.problem.contains(value) == true)
     }
 
+    @Test func `submits are limited by types, origins and directories`() throws {
+        let submit = try read(
+            [:],
+            lists: [
+                "door.submit.types": ["upload"], "door.submit.destinations": ["https://a.example/"],
+                "door.submit.sources": ["/srv/out"],
+            ]
+        ).submit
+        #expect(submit.types == ["upload"] && submit.sources == ["/srv/out"])
+        #expect(submit.destinations.map(\.text) == ["https://a.example:443"])
+        #expect(SubmitAllowance().destinations.isEmpty && SubmitAllowance().sources.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("types", "download"), ("types", "Noop"), ("destinations", "file:///srv"), ("destinations", "a.example"),
+        ("destinations", "https://a.example/path"), ("sources", "srv"),
+    ])
+    func `an unusable limit of submits is an error that names its key`(_ key: String, _ value: String) throws {
+        let error = #expect(throws: SettingsError.self) { try read([:], lists: ["door.submit.\(key)": [value]]) }
+        #expect(error?.key == "door.submit.\(key)" && error?.problem.contains(value) == true)
+    }
+
     @Test(arguments: [
         ("127.0.0.1:0", "127.0.0.1", 0), ("[::1]:80", "::1", 80), (":8080", "0.0.0.0", 8080),
         ("a.example:1", "a.example", 1),
