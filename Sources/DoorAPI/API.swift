@@ -15,6 +15,13 @@ struct API: Sendable {
 
     let door: DoorContext
     let actions: ActionRuns
+    let linkReadings: LinkReadings
+
+    init(_ door: DoorContext, actions: ActionRuns) {
+        self.door = door
+        self.actions = actions
+        linkReadings = LinkReadings(Instance(directory: door.client.directory, store: door.client.store))
+    }
 
     var client: SluiceClient { door.client }
     var instance: Instance { Instance(directory: door.client.directory, store: door.client.store) }
@@ -42,6 +49,11 @@ struct API: Sendable {
     /// Runs a call of the client.
     func change<Value>(_ body: () async throws -> Value) async throws -> Value {
         do { return try await body() } catch let error as SluiceError { throw problem(error) }
+    }
+
+    /// Logs a change with its actor. The reasons of transitions have it too, but settings have no timeline.
+    func log(_ change: String, _ request: DoorRequest) {
+        door.logger.info("\(change)", metadata: ["actor": "\(request.actor)", "request": "\(request.id)"])
     }
 
     /// The id in the path. Parts of ids are not accepted.

@@ -8,7 +8,7 @@ package struct APIPart: DoorPart {
     package init(_ actions: ActionRuns) { self.actions = actions }
 
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
-        let api = API(door: context, actions: actions)
+        let api = API(context, actions: actions)
         return api.commandEndpoints + api.controlEndpoints + api.actionEndpoints + api.systemEndpoints
             + api.relationEndpoints + api.settingEndpoints + api.webhookEndpoints + api.uploadEndpoints
             + api.problemEndpoints

@@ -80,6 +80,9 @@ struct SubmitTests {
             let long = Array("{\"type\":\"noop\",\"payload\":\"".utf8) + [UInt8](repeating: 0x41, count: 3 << 20)
             let response = try await rig.send("POST", "/commands", type: "application/json", body: long)
             #expect(response.status == 413 && response.problem == "too-large")
+            let text = String(repeating: "a", count: Command.payloadLimit)
+            let payload = try await rig.post("/commands", ["type": "noop", "payload": ["a": .string(text)]])
+            #expect(payload.status == 413 && payload.problem == "too-large")
         }
     }
 

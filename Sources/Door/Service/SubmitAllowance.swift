@@ -9,7 +9,8 @@ package struct SubmitAllowance: Sendable, Equatable {
     /// `door.submit.types`: the types of commands. The default is noop, request and webhook, which without an entry in
     /// ``destinations`` is noop alone.
     package var types: Set<String> = [CommandType.noop, CommandType.request, CommandType.webhook]
-    /// `door.submit.destinations`: the origins that commands may talk to. The default is none.
+    /// `door.submit.destinations`: the origins that commands may talk to, with the credentials that sluice.yaml has for
+    /// them. The default is none.
     package var destinations: Set<Destination> = []
     /// `door.submit.sources`: directories whose files commands may send. The default is none.
     package var sources: [String] = []

@@ -27,6 +27,7 @@ extension API {
         }
         let id = try await actions.start(BulkAction(verb, of: filter), by: request.actor)
         guard let run = await actions.run(id) else { throw Problem.failed }
+        log("Began the action \(id): \(verb.name) \(filter.json.text)", request)
         return JSONReply.response(
             run.json, status: .accepted, fields: [.location: "\(request.baseURL)\(Self.root)/actions/\(id)"])
     }

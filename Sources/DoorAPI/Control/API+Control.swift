@@ -50,6 +50,7 @@ extension API {
             guard verb.statuses.contains(before.status) else { throw Self.conflict(before.command, verb) }
             do {
                 isPending = try await verb.apply(to: before.command, client: client, actor: request.actor)
+                log("\(verb.name) of command \(id)", request)
             } catch let error as SluiceError where error.code == .notAllowed {
                 throw Self.conflict(try await details(id).command, verb)
             } catch let error as SluiceError {

@@ -23,6 +23,7 @@ extension API {
     @Sendable private func pause(_ request: DoorRequest) async throws -> Response {
         let (qos, destination) = try await scope(request)
         try await change { try await client.pause(qos: qos, destination: destination) }
+        log("Paused \(Self.words(qos, destination))", request)
         return JSONReply.response(["pauses": try await pauses()])
     }
 
@@ -34,7 +35,14 @@ extension API {
         } else {
             _ = try await change { try await client.resume(qos: qos, destination: destination) }
         }
+        log("Resumed \(Self.words(qos, destination))", request)
         return JSONReply.response(["pauses": try await pauses()])
+    }
+
+    private static func words(_ qos: QualityOfService?, _ destination: Destination?) -> String {
+        if qos == nil, destination == nil { return "everything" }
+        return [qos.map { "the quality of service \($0)" }, destination.map { "the destination \($0)" }]
+            .compactMap(\.self).joined(separator: " at ")
     }
 
     private func scope(_ request: DoorRequest) async throws -> (QualityOfService?, Destination?) {
@@ -81,6 +89,8 @@ extension API {
             return override.json(of: destination, setting)
         }
         client.hintSettingsChanged()
+        await linkReadings.invalidate()
+        log("Changed the link to \(destination): \(body.text)", request)
         return JSONReply.response(json)
     }
 
@@ -113,6 +123,7 @@ extension API {
             }
         }
         guard let changed else { throw try await missing(schedule: name) }
+        log("\(changed.state.paused ? "Paused" : "Resumed") the schedule \(name)", request)
         return JSONReply.response(.object(Self.members(of: changed)))
     }
 
@@ -127,6 +138,7 @@ extension API {
         let name = request.parameters["name"] ?? ""
         _ = try await schedule(name)
         let ids = try await change { try await client.trigger(schedule: name) }
+        log("Triggered the schedule \(name)", request)
         return JSONReply.response(["ids": .array(ids.map { .string($0.description) })], status: .created)
     }
 }

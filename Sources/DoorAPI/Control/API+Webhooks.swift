@@ -32,6 +32,7 @@ extension API {
         let (setting, action) = try await read { store throws(StoreError) in
             try store.change(endpoint) { $0.pausedByPerson(now: .now) }
         }
+        log("Paused the webhook endpoint \(setting.name)", request)
         return JSONReply.response(setting.json(isChanged: action != .none))
     }
 
@@ -45,6 +46,7 @@ extension API {
                 try store.hasWebhookClaims(setting.origin)
             )
         }
+        log("Resumed the webhook endpoint \(setting.name)", request)
         var waited = first
         if action != .none, isSending {
             try await Task.sleep(for: Self.settlingTime)

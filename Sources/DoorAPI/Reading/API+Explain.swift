@@ -31,6 +31,6 @@ extension API {
     }
 
     func links() async throws -> [LinkReport] {
-        do { return try await LinkSource(instance).readings() } catch let error as StoreError { throw problem(error) }
+        do { return try await linkReadings.readings() } catch let error as StoreError { throw problem(error) }
     }
 }

@@ -54,6 +54,7 @@ extension API {
                     members: upload.command.map { [.init("command", .string($0.description))] } ?? [])
                 : Problem(error)
         }
+        log("Ended the upload \(upload.id)", request)
         return Response(status: .noContent)
     }
 

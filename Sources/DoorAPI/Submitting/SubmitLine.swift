@@ -70,6 +70,12 @@ struct SubmitLine: Sendable {
     /// - Throws: ``Problem`` with 400 or 403.
     func draft(_ policy: SubmitPolicy, _ registry: OperationRegistry) throws(Problem) -> CommandDraft {
         let isTemplate = !options.dependencies.isEmpty
+        guard text.count <= Command.payloadLimit else {
+            throw Problem(
+                .contentTooLarge, "too-large",
+                "The payload has \(text.count) bytes and may have \(Command.payloadLimit); submit a reference to it.",
+                members: [.init("limit", .integer(Int64(Command.payloadLimit)))])
+        }
         let admitted = try policy.admit(type: type, payload: payload, isTemplate: isTemplate)
         let draft: CommandDraft
         do throws(PayloadError) {
