@@ -16,6 +16,7 @@ struct API: Sendable {
     let door: DoorContext
     let actions: ActionRuns
     let linkReadings: LinkReadings
+    let searches = SearchSlots()
 
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door

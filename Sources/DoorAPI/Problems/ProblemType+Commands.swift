@@ -36,6 +36,7 @@ extension ProblemType {
         ProblemType("submit-forbidden", "The token may not submit such a command.", "Use another token."),
         ProblemType(
             "too-many-actions", "The maximum of bulk actions runs.", "Wait for one to end, or cancel one."),
+        ProblemType("too-many-searches", "The maximum of searches runs.", "Send the request again after Retry-After."),
         ProblemType(
             "type-forbidden", "Commands of this type are not submitted over HTTP.",
             "Use another type, or add it to door.submit.types."),

@@ -24,7 +24,13 @@ extension API {
     /// A page may be empty although others follow: the search has used its time.
     @Sendable private func listCommands(_ request: DoorRequest) async throws -> Response {
         let query = try CommandListQuery(request)
-        let (bytes, next) = try await read { store throws(StoreError) in
+        let (bytes, next) =
+            query.filter.needsSlot ? try await searches.run { try await page(query) } : try await page(query)
+        return JSONReply.response(bytes, fields: JSONReply.next(next, of: request))
+    }
+
+    private func page(_ query: CommandListQuery) async throws(Problem) -> (bytes: [UInt8], next: String?) {
+        try await read { store throws(StoreError) in
             let page = try store.page(
                 query.filter, order: query.order, after: query.after, limit: query.limit, until: .now + Self.pageTime)
             let next = page.next.map { PageCursor(query.order, after: $0).text }
@@ -33,7 +39,6 @@ extension API {
             ])
             return (body.bytes, next)
         }
-        return JSONReply.response(bytes, fields: JSONReply.next(next, of: request))
     }
 
     @Sendable private func showCommand(_ request: DoorRequest) async throws -> Response {

@@ -2,7 +2,7 @@ internal import Commands
 internal import Door
 
 /// The query of a list of commands.
-struct CommandListQuery {
+struct CommandListQuery: Sendable {
     private static let filters = [
         "status", "qos", "destination", "type", "batch", "reason", "q", "from", "before",
     ]
@@ -51,4 +51,13 @@ enum CommandFilterForm {
     static let destination = "an origin such as https://media.example.com, or none"
     static let type = "the type of a command: 1 to 64 of a-z, 0-9, “.” and “-”"
     static let time = "a time as RFC 3339 writes it, such as 2025-11-13T02:13:20Z"
+}
+
+extension CommandFilter {
+    /// Whether a list may have to look at many commands. A status, or none, is answered from an index.
+    var needsSlot: Bool {
+        var others = self
+        others.status = nil
+        return others != CommandFilter()
+    }
 }
