@@ -17,8 +17,7 @@ final class WatchLive: Sendable {
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
     private let lastEnded = Mutex<Int?>(nil)
-    /// The links that were read last without a coordinator: until one starts, only a person changes them.
-    private let storedLinks = Mutex<(overrides: LinkOverrides, limit: Int, overview: LinkOverview)?>(nil)
+    private let links = Mutex(LiveLinks())
     private let descriptions = Mutex(RunningDescriptions())
     private let showsAllLinks: Bool
     private let isOver = Atomic<Bool>(false)
@@ -156,18 +155,9 @@ final class WatchLive: Sendable {
     /// - Parameter isLive: a coordinator runs, so that links come from its events.
     private func overview(_ instance: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
-        let overrides = LinkOverrides(try instance.overrides())
-        if isLive {
-            storedLinks.withLock { $0 = nil }
-            return collector.links(limit: limit, overrides: overrides)
+        return try links.withLock { links throws(StoreError) in
+            try links.overview(instance, collector, limit: limit, isLive: isLive)
         }
-        if let known = storedLinks.withLock({ $0 }), known.overrides == overrides, known.limit == limit {
-            return known.overview
-        }
-        let stored = try instance.storedLinks()
-        let overview = overrides.overview(limit: limit) { stored.visit($0) }
-        storedLinks.withLock { $0 = (overrides, limit, overview) }
-        return overview
     }
 }
 
@@ -185,27 +175,11 @@ private struct Seen {
     ) throws(StoreError) {
         let all = try instance.store.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
-        workers = try instance.workers()
-        var ids: Set<CommandID> = []
-        for worker in workers.indices {
-            for command in workers[worker].running.indices {
-                let id = workers[worker].running[command].id
-                ids.insert(id)
-                workers[worker].running[command].progress = collector.progress(of: id) ?? CommandProgress()
-            }
+        workers = try descriptions.withLock { descriptions throws(StoreError) in
+            try instance.workers(collector, &descriptions)
         }
-        collector.keepProgress(of: ids)
         self.links = links
         pauses = try instance.pauses().map(\.sentence)
         relations = try instance.relations()
-        let found = workers
-        workers = try descriptions.withLock { descriptions throws(StoreError) in
-            defer { descriptions.keep(ids) }
-            return try found.map { worker throws(StoreError) in
-                var worker = worker
-                try descriptions.describe(&worker.running, instance.store)
-                return worker
-            }
-        }
     }
 }

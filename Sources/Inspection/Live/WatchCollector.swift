@@ -1,13 +1,11 @@
-internal import Commands
-internal import Console
-internal import Glibc
-internal import Inspection
+package import Commands
+package import Console
 internal import Sluice
 internal import Synchronization
 
-/// Collects the parts of events that the live screen shows. A hundred thousand status events a second are
-/// common, so an event is parsed only where its status byte says error.
-final class WatchCollector: Sendable {
+/// Collects the parts of events that live displays show: the screen of `sluice watch`, and the pages of the door. A hundred thousand
+/// status events a second are common, so an event is parsed only where its status byte says error.
+package final class WatchCollector: Sendable {
     private struct State {
         var ended = 0
         var bytes: Int64 = 0
@@ -24,12 +22,16 @@ final class WatchCollector: Sendable {
     private static let maxParsed = 200
     private static let marker = Array("\"status\":\"".utf8)
 
-    var problems: [WatchState.Problem] { state.withLock { $0.problems } }
+    package init() {}
 
-    func progress(of id: CommandID) -> CommandProgress? { state.withLock { $0.progress[id] } }
+    /// The newest first.
+    package var problems: [WatchState.Problem] { state.withLock { $0.problems } }
+
+    /// Nil for a command without an event.
+    package func progress(of id: CommandID) -> CommandProgress? { state.withLock { $0.progress[id] } }
 
     /// - Parameter limit: of links shown.
-    func links(limit: Int, overrides: LinkOverrides) -> LinkOverview {
+    package func links(limit: Int, overrides: LinkOverrides) -> LinkOverview {
         state.withLock { state in
             var overview = overrides.overview(limit: limit) { state.board.visit($0) }
             state.board.complete(&overview)
@@ -38,12 +40,12 @@ final class WatchCollector: Sendable {
     }
 
     /// Forgets the progress of commands that no longer run.
-    func keepProgress(of ids: Set<CommandID>) {
+    package func keepProgress(of ids: Set<CommandID>) {
         state.withLock { state in state.progress = state.progress.filter { ids.contains($0.key) } }
     }
 
     /// Commands ended and bytes moved since the last call.
-    func second() -> (ended: Int, bytes: Int64) {
+    package func second() -> (ended: Int, bytes: Int64) {
         state.withLock { state in
             defer {
                 state.board.second()
@@ -55,7 +57,8 @@ final class WatchCollector: Sendable {
         }
     }
 
-    func take(_ frame: UnsafeRawBufferPointer) {
+    /// Takes a frame of `events.sock`.
+    package func take(_ frame: UnsafeRawBufferPointer) {
         switch frame.first {
         case UInt8(ascii: "s"): takeStatus(frame)
         case UInt8(ascii: "p"), UInt8(ascii: "b"), UInt8(ascii: "l"):

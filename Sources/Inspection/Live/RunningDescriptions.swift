@@ -1,10 +1,10 @@
-internal import Commands
-internal import Console
-internal import Store
+package import Commands
+package import Console
+package import Store
 
-/// The names and sizes of the commands that workers execute. Each command is read once, because the screen is
-/// drawn every second.
-struct RunningDescriptions {
+/// The names and sizes of the commands that workers execute. Each command is read once, because workers are
+/// read every second.
+package struct RunningDescriptions {
     private struct Description {
         var name: String?
         var offset: Int64
@@ -15,8 +15,10 @@ struct RunningDescriptions {
     /// Commands of a worker that a screen can show.
     private static let maxShown = 200
 
+    package init() {}
+
     /// Adds names, and sizes where no event told them.
-    mutating func describe(_ commands: inout [RunningCommand], _ store: any CommandStore) throws(StoreError) {
+    package mutating func describe(_ commands: inout [RunningCommand], _ store: any CommandStore) throws(StoreError) {
         for index in commands.indices.prefix(Self.maxShown) {
             let id = commands[index].id
             if known[id] == nil {
@@ -34,5 +36,5 @@ struct RunningDescriptions {
     }
 
     /// Forgets commands that no longer run.
-    mutating func keep(_ ids: Set<CommandID>) { known = known.filter { ids.contains($0.key) } }
+    package mutating func keep(_ ids: Set<CommandID>) { known = known.filter { ids.contains($0.key) } }
 }
