@@ -60,6 +60,25 @@ package final class Authenticator: Sendable {
             : .unauthorized(.session, "The session has ended; log in again.")
     }
 
+    /// Whether a principal that was authenticated still has a scope, for a response that lasts. Neither a use of the
+    /// token or the session nor a failure of the client is counted. While the tokens cannot be read, it has.
+    /// - Parameter fields: of its request.
+    package func stillPermits(_ principal: Principal, _ scope: Scope, fields: HTTPFields) async -> Bool {
+        if principal.isSession {
+            let now = clock()
+            let hasSession = state.withLock { state in
+                cookie.ids(in: fields).contains { state.sessions.token($0, now: now) == principal.token }
+            }
+            guard hasSession else { return false }
+        }
+        do throws(StoreError) {
+            guard let record = try await tokens.token(principal.token) else { return false }
+            return record.state(at: clock()) == .usable && record.scopes.contains(scope)
+        } catch {
+            return true
+        }
+    }
+
     // MARK: Login
 
     /// Makes a single-use code for a login link, which is valid for 10 minutes.

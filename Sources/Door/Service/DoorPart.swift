@@ -10,6 +10,8 @@ package protocol DoorPart: Sendable {
     func endpoints(_ context: DoorContext) async throws -> [Endpoint]
     /// Works until its task is cancelled. An error ends the door.
     func run(_ context: DoorContext) async throws
+    /// Called when a graceful shutdown begins: responses that last should end. It must not block.
+    func shutDown()
     /// Called after each response, on the task of its connection: it must not block.
     func observe(_ request: CompletedRequest)
 }
@@ -17,6 +19,7 @@ package protocol DoorPart: Sendable {
 extension DoorPart {
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] { [] }
     package func run(_ context: DoorContext) async throws {}
+    package func shutDown() {}
     package func observe(_ request: CompletedRequest) {}
 }
 

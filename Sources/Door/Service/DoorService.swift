@@ -107,25 +107,29 @@ package struct DoorService: Service {
             try await authenticator.authenticate(request.fields, client: request.client)
         }
         do {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await door.run() }
-                group.addTask {
-                    let port = try await door.port()
-                    let url = configuration.url(at: ListenAddress(host: address.host, port: port))
-                    whenListening(
-                        Listening(
-                            url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
-                    try await Self.tidy(engine)
-                }
-                for part in parts {
+            try await withGracefulShutdownHandler {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await door.run() }
                     group.addTask {
-                        try await part.run(context)
-                        // A part without work in the background does not end the door.
-                        try await Task.sleep(for: .seconds(Int64.max / 1_000_000_000))
+                        let port = try await door.port()
+                        let url = configuration.url(at: ListenAddress(host: address.host, port: port))
+                        whenListening(
+                            Listening(
+                                url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
+                        try await Self.tidy(engine)
                     }
+                    for part in parts {
+                        group.addTask {
+                            try await part.run(context)
+                            // A part without work in the background does not end the door.
+                            try await Task.sleep(for: .seconds(Int64.max / 1_000_000_000))
+                        }
+                    }
+                    defer { group.cancelAll() }
+                    try await group.next()
                 }
-                defer { group.cancelAll() }
-                try await group.next()
+            } onGracefulShutdown: { [parts] in
+                for part in parts { part.shutDown() }
             }
         } catch is CancellationError {
             return

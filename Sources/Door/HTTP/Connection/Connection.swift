@@ -19,6 +19,7 @@ struct Connection: Sendable {
     let door: DoorChannel
     let parts: NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>
     let progress: BodyProgress
+    let presence: ClientPresence
     /// Whether it is one of the last connections, which only essential endpoints answer.
     let isReserve: Bool
 
@@ -125,6 +126,12 @@ struct Connection: Sendable {
             baseURL: door.configuration.publicBaseURL ?? origin + door.configuration.basePath,
             sendInterim: { try await output.sendInterim($0, $1) })
         request.trailers = { input.trailers(of: number) }
+        let channel = parts.channel
+        request.connection.setSendBuffer = { bytes in
+            try await channel.setOption(.socketOption(.so_sndbuf), value: bytes).get()
+        }
+        request.connection.close = { channel.close(promise: nil) }
+        request.connection.whenGone = { [presence] in presence.whenGone($0) }
         return request
     }
 

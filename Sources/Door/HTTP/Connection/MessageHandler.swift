@@ -11,12 +11,16 @@ final class MessageHandler: ChannelDuplexHandler {
     private let timers: ConnectionTimers
     private let buffers: ReceiveBuffers
     private let statistics: DoorStatistics
+    private let presence: ClientPresence
     private var isInformational = false
     private var isQuiescing = false
     private var isInputClosed = false
     private var isOutputClosed = false
 
-    init(_ timers: ConnectionTimers, buffers: ReceiveBuffers, statistics: DoorStatistics) {
+    init(
+        _ timers: ConnectionTimers, buffers: ReceiveBuffers, statistics: DoorStatistics, presence: ClientPresence
+    ) {
+        self.presence = presence
         self.timers = timers
         self.buffers = buffers
         self.statistics = statistics
@@ -40,6 +44,7 @@ final class MessageHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) {
         timers.stop()
         buffers.setReadingBody(false)
+        presence.end()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -80,7 +85,9 @@ final class MessageHandler: ChannelDuplexHandler {
             isQuiescing = true
             if !timers.isAnswering { context.close(promise: nil) }
             return
-        case ChannelEvent.inputClosed: isInputClosed = true
+        case ChannelEvent.inputClosed:
+            isInputClosed = true
+            presence.end()
         case ChannelEvent.outputClosed: isOutputClosed = true
         default: break
         }

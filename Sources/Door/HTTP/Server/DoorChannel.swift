@@ -81,14 +81,18 @@ struct DoorChannel: Sendable {
             try pipeline.addHandler(SocketHandler(timers))
             try pipeline.addHandler(HTTPResponseEncoder(configuration: framing))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
-            try pipeline.addHandler(MessageHandler(timers, buffers: buffers, statistics: statistics))
+            let presence = ClientPresence()
+            try pipeline.addHandler(
+                MessageHandler(timers, buffers: buffers, statistics: statistics, presence: presence))
             let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(
                     backPressureStrategy: .init(lowWatermark: 1, highWatermark: ReceiveBudget.partsPerConnection),
                     isOutboundHalfClosureEnabled: true))
             return Value(
-                connection: Connection(door: self, parts: parts, progress: progress, isReserve: admission == .reserve))
+                connection: Connection(
+                    door: self, parts: parts, progress: progress, presence: presence,
+                    isReserve: admission == .reserve))
         }
     }
 

@@ -45,6 +45,11 @@ package struct SessionTable: Sendable {
         return session.token
     }
 
+    /// As ``use(_:now:)``, without counting as a use.
+    package func token(_ id: String, now: Timestamp) -> String? {
+        sessions[Self.digest(id)].flatMap { now - $0.lastSeen < Self.maxIdle ? $0.token : nil }
+    }
+
     package mutating func end(_ id: String) { sessions[Self.digest(id)] = nil }
 
     /// Ends the sessions of a token.
