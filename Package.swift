@@ -169,7 +169,11 @@ let package = Package(
         module("Telemetry", ["Commands", "Host", log, .product(name: "Metrics", package: "swift-metrics")]),
         // The state of the running system that events tell, and the streams of events over HTTP.
         module(
-            "DoorLive", ["Commands", "Console", "Door", "Host", "Inspection", "Sluice", "Store", "Uploads", log] + http),
+            "DoorLive",
+            [
+                "Commands", "Console", "Door", "Host", "Inspection", "NetworkControl", "Sluice", "Store", "Uploads",
+                log,
+            ] + http),
         module(
             "DoorAPI",
             [
@@ -323,8 +327,8 @@ let package = Package(
         tests(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "Sluice", "Store", "TestSupport",
-                "Uploads", "Wire", log,
+                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "NetworkControl", "Sluice", "Store",
+                "TestSupport", "Uploads", "Wire", log, lifecycle, .product(name: "NIOPosix", package: "swift-nio"),
             ] + http),
         tests(
             "DoorAPI",

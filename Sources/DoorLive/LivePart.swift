@@ -1,15 +1,93 @@
 internal import Commands
 package import Door
+internal import Glibc
+internal import Host
+internal import Inspection
+internal import Sluice
+internal import Store
 internal import Synchronization
 
 /// Follows the events of the coordinator, and serves them as streams.
 package final class LivePart: DoorPart {
     private let current = Mutex(LiveSnapshot(asOf: .now))
+    private let streams = Mutex<EventStreams?>(nil)
+    private let isOver = Atomic<Bool>(false)
+    private let limits: StreamLimits
+    private let registry: StreamRegistry
+    private let view = ViewHub()
+    /// Counts of the streams.
+    package let statistics = LiveStatistics()
 
-    package init() {}
+    /// No `status/`: transitions come from the store, so that the coordinator makes no event of a command.
+    private static let topics = ["counts", "worker/", "link/", "bandwidth/", "progress/"]
+    /// Streams `view` get a frame at most at each of these intervals.
+    private static let interval: Duration = .milliseconds(250)
+    /// The store is read at each fourth interval.
+    private static let readInterval = 4
+    /// With the age of tokens in memory, less than a second.
+    private static let permissionInterval: Duration = .milliseconds(400)
+
+    package convenience init() { self.init(limits: StreamLimits()) }
+
+    init(limits: StreamLimits) {
+        self.limits = limits
+        registry = StreamRegistry(limits, statistics)
+    }
 
     /// The state of this moment. It does not block.
     package var snapshot: LiveSnapshot { current.withLock { $0 } }
 
-    package func endpoints(_ context: DoorContext) async throws -> [Endpoint] { [] }
+    package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
+        let store = context.client.store
+        let streams = EventStreams(
+            registry: registry, statistics: statistics, limits: limits, shardCount: store.shardCount, view: view,
+            tail: LogTail(store, registry), reader: LogReader(store))
+        self.streams.withLock { $0 = streams }
+        return [streams.endpoint]
+    }
+
+    package func shutDown() { registry.shutDown() }
+
+    package func run(_ context: DoorContext) async throws {
+        let instance = Instance(directory: context.client.directory, store: context.client.store)
+        let events = LiveReader.Events()
+        let feed = try EventFeed(directory: context.client.directory, prefixes: Self.topics) { events.take($0) }
+        defer {
+            isOver.store(true, ordering: .relaxed)
+            feed.close()
+            registry.shutDown()
+            streams.withLock { $0?.reader.close() }
+        }
+        startThread(named: "door-live") { [self] in look(LiveReader(instance, events), events) }
+        while true {
+            try await Task.sleep(for: Self.permissionInterval)
+            await registry.checkPermissions { principal, fields in
+                await context.authenticator.stillPermits(principal, .read, fields: fields)
+            }
+        }
+    }
+
+    /// Reads the store once a second, on a thread of its own because that blocks.
+    private func look(_ reader: LiveReader, _ events: LiveReader.Events) {
+        var next = MonotonicTime.now
+        for round in 0... {
+            if isOver.load(ordering: .relaxed) { return }
+            if round % Self.readInterval == 0 {
+                reader.read()
+                current.withLock { $0 = reader.snapshot }
+            }
+            publish(reader.snapshot, events)
+            registry.check(at: .now)
+            next += Self.interval
+            let now = MonotonicTime.now
+            if next > now { usleep(UInt32((next - now) / .microseconds(1))) } else { next = now }
+        }
+    }
+
+    private func publish(_ snapshot: LiveSnapshot, _ events: LiveReader.Events) {
+        guard registry.count(of: .view) > 0 else { return view.clear() }
+        let contents = ViewContents(snapshot: snapshot) { events.collector.progress(of: $0) }
+        let parts = ViewPart.allCases.map { ($0, contents.bytes(of: $0)) }
+        if view.publish(Dictionary(uniqueKeysWithValues: parts)) { registry.wake(.view) }
+    }
 }

@@ -10,23 +10,11 @@ package enum Event {
     ]
 
     package static func status(_ event: StatusEvent, snapshot: Bool = false, to writer: inout JSONWriter) {
-        let transition = event.transition
         writer.raw("status/")
-        writer.raw(transition.id)
+        writer.raw(event.transition.id)
         writer.raw(" ")
         writer.beginObject()
-        writer.member("id", transition.id)
-        writer.member("type", event.type)
-        writer.member("qos", event.qos.name)
-        writer.member("status", transition.status.name)
-        writer.member("claim", transition.claim)
-        writer.member("retries", event.retries)
-        writer.member("worker", transition.seat.map { .integer(Int64($0)) } ?? .null)
-        writer.member("destination", event.destination.text.isEmpty ? nil : event.destination.text)
-        writer.member("reason", transition.reason)
-        writer.member("at", transition.at)
-        writer.member("shard", event.shard)
-        writer.member("seq", transition.seq)
+        event.writeMembers(to: &writer)
         finish(&writer, snapshot: snapshot)
     }
 

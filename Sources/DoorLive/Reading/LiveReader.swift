@@ -1,0 +1,119 @@
+internal import Commands
+internal import Console
+internal import Host
+internal import Inspection
+internal import NetworkControl
+internal import Store
+internal import Synchronization
+
+/// Reads the store once a second and joins it with the events of the coordinator. Used on one thread, because it
+/// blocks.
+final class LiveReader {
+    /// The part that the feed of events writes.
+    final class Events: Sendable {
+        let collector = WatchCollector()
+        /// In nanoseconds of ``MonotonicTime``; 0 before the first event.
+        private let heard = Atomic<Int64>(0)
+
+        func take(_ frame: UnsafeRawBufferPointer) {
+            heard.store(MonotonicTime.now.nanoseconds, ordering: .relaxed)
+            collector.take(frame)
+        }
+
+        /// The time since the last event; nil before the first.
+        func silence(at now: MonotonicTime) -> Duration? {
+            let heard = heard.load(ordering: .relaxed)
+            return heard > 0 ? max(now - MonotonicTime(nanoseconds: heard), .zero) : nil
+        }
+    }
+
+    /// A coordinator sends counts each second.
+    private static let maxSilence: Duration = .seconds(3)
+
+    private let instance: Instance
+    private let events: Events
+    private(set) var snapshot = LiveSnapshot(asOf: .now)
+    private var links = LiveLinks()
+    private var descriptions = RunningDescriptions()
+    private var sampler = TransitionSampler()
+    private var histories = LinkHistories()
+    private var succeededCount: Int?
+    /// Sums of the present interval; nil: nothing was read in it.
+    private var sums: (succeeded: Double, failed: Double)?
+    private var intervalEnd: Timestamp?
+
+    init(_ instance: Instance, _ events: Events) {
+        self.instance = instance
+        self.events = events
+    }
+
+    /// A part that cannot be read stays as it was, and ``LiveSnapshot/warnings`` say why.
+    func read(at now: Timestamp = .now) {
+        let silence = events.silence(at: .now)
+        snapshot.hearsCoordinator = silence.map { $0 < Self.maxSilence } ?? false
+        if let silence { snapshot.heardAt = now + (.zero - silence) }
+        if snapshot.hearsCoordinator { snapshot.asOf = now }
+        let coordinator = instance.coordinator
+        snapshot.coordinatorPID = coordinator.pid
+        endInterval(now)
+        do throws(StoreError) {
+            snapshot.links = try links.overview(
+                instance, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
+            let rates = events.collector.second()
+            try readStore(bytes: rates.bytes)
+            snapshot.asOf = now
+            let store = instance.store as? SQLiteStore
+            snapshot.warnings = ((store?.problems ?? []) + (store?.overloads ?? [])).map(\.message)
+        } catch {
+            snapshot.rates = nil
+            snapshot.warnings = [error.message]
+        }
+        histories.note(snapshot.links.shown, isHeard: snapshot.hearsCoordinator, now: now)
+        snapshot.linkHistory = histories.links
+    }
+
+    private func readStore(bytes: Int64) throws(StoreError) {
+        snapshot.counts = try instance.store.counts()
+        snapshot.workers = try instance.workers(events.collector, &descriptions)
+        snapshot.pauses = try instance.pauses().map(\.sentence)
+        snapshot.relations = try instance.relations()
+        snapshot.uploads = try openUploads()
+        let sample = try sampler.sample(instance.store)
+        let succeeded = snapshot.counts[.success]
+        defer { succeededCount = succeeded }
+        guard let sample else {
+            snapshot.rates = nil
+            return
+        }
+        for problem in sample.problems { snapshot.problems.add(problem) }
+        // A prune lowers the counts; then the sample is right.
+        let counted = succeededCount.map { Double(max(succeeded - $0, 0)) } ?? 0
+        let rates = LiveRates(
+            succeeded: max(counted, sample.succeeded), failed: sample.failed, bytes: Double(bytes))
+        snapshot.rates = rates
+        sums = ((sums?.succeeded ?? 0) + rates.succeeded, (sums?.failed ?? 0) + rates.failed)
+    }
+
+    private func openUploads() throws(StoreError) -> [Upload] {
+        let store = instance.store
+        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
+            try store.uploads(
+                shard: shard, state: .open, order: .newestFirst, after: nil, limit: LiveSnapshot.maxUploads)
+        }
+        return Array(shards.joined().sorted { $0.id > $1.id }.prefix(LiveSnapshot.maxUploads))
+    }
+
+    private func endInterval(_ now: Timestamp) {
+        let next = snapshot.succeeded.end(after: now)
+        guard let end = intervalEnd else {
+            intervalEnd = next
+            return
+        }
+        guard now >= end || next < end else { return }
+        snapshot.succeeded.append(sums?.succeeded, endingAt: end)
+        snapshot.failed.append(sums?.failed, endingAt: end)
+        histories.endInterval(snapshot.links.shown, isHeard: snapshot.hearsCoordinator, at: end)
+        sums = nil
+        intervalEnd = next
+    }
+}

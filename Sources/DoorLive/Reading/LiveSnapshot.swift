@@ -1,0 +1,60 @@
+package import Commands
+package import Console
+package import Store
+
+/// The running system at one moment, for pages, metrics and the stream `view`.
+package struct LiveSnapshot: Sendable {
+    /// When the newest part was read or reported.
+    package var asOf: Timestamp
+    /// Whether events of a coordinator arrive: otherwise links and progress are as they were at ``heardAt``.
+    package var hearsCoordinator = false
+    /// When the last event of a coordinator arrived; nil before the first.
+    package var heardAt: Timestamp?
+    /// Nil where no coordinator runs, and where the kernel does not tell its process.
+    package var coordinatorPID: Int32?
+    package var counts = CommandCounts()
+    package var workers: [WorkerReading] = []
+    /// Shows at most ``maxLinks`` links.
+    package var links = LinkOverview()
+    package var relations = RelationOverview()
+    /// The pauses that a person has set, a sentence each.
+    package var pauses: [String] = []
+    /// The parts of the store that could not be read, a sentence each.
+    package var warnings: [String] = []
+    /// Failures since the start of the door, grouped by reason, the newest first.
+    package var problems: [WatchState.Problem] = []
+    /// Uploads that are open, the newest first, at most ``maxUploads``.
+    package var uploads: [Upload] = []
+    /// The rates of the last second; nil before the second reading.
+    package var rates: LiveRates?
+    /// Commands that ended with success in each interval.
+    package var succeeded = LiveSeries()
+    /// Commands that were cancelled or are in doubt, and executions that failed, in each interval.
+    package var failed = LiveSeries()
+    /// Goodput and level of links, by destination and direction.
+    package var linkHistory: [LiveLink: LinkHistory] = [:]
+
+    package static let maxLinks = 200
+    package static let maxUploads = 200
+
+    package init(asOf: Timestamp) { self.asOf = asOf }
+
+    /// The commands that workers execute, the longest running first.
+    package var running: [RunningCommand] { workers.flatMap(\.running).sorted { $0.since < $1.since } }
+}
+
+/// Rates of the last second.
+package struct LiveRates: Sendable, Equatable {
+    /// Commands per second, as ``LiveSnapshot/succeeded``.
+    package var succeeded: Double
+    /// Commands per second, as ``LiveSnapshot/failed``.
+    package var failed: Double
+    /// Bytes per second of all links.
+    package var bytes: Double
+
+    package init(succeeded: Double, failed: Double, bytes: Double) {
+        self.succeeded = succeeded
+        self.failed = failed
+        self.bytes = bytes
+    }
+}

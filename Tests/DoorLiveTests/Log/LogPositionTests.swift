@@ -1,0 +1,20 @@
+import Testing
+
+@testable import DoorLive
+
+struct LogPositionTests {
+    @Test func `a position is read back from its text`() {
+        let position = LogPosition([17, 4, 0, 9_223_372_036_854_775_807])
+        #expect(position.text == "17.4.0.9223372036854775807")
+        #expect(LogPosition(position.text, shardCount: 4) == position)
+        #expect(LogPosition("0", shardCount: 3) == LogPosition([0, 0, 0]))
+    }
+
+    @Test(arguments: [
+        "", "1", "1.2", "1.2.3.4.5", "1..2.3", "1.2.3.", "-1.2.3.4", "+1.2.3.4", "1.2.3.x", "1.2.3.9223372036854775808",
+        "1,2,3,4", " 1.2.3.4",
+    ])
+    func `any other text is not a position`(text: String) {
+        #expect(LogPosition(text, shardCount: 4) == nil)
+    }
+}
