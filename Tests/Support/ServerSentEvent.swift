@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A frame of `text/event-stream` (HTML, section 9.2.6).
 package struct ServerSentEvent: Sendable, Equatable {
     /// Nil where neither this frame nor one before it has an id.
@@ -33,21 +35,9 @@ package struct ServerSentEvent: Sendable, Equatable {
 
     /// The id of the last complete frame, also of one without data.
     package static func lastID(_ text: String) -> String? {
-        guard let end = text.lastIndex(of: "\n\n") else { return nil }
-        guard let start = text[..<end].lastIndex(of: "\nid: ") else { return nil }
-        return String(text[text.index(start, offsetBy: 5)...].prefix { $0 != "\n" })
-    }
-}
-
-extension StringProtocol {
-    /// The start of the last occurrence of a text.
-    fileprivate func lastIndex(of text: String) -> Index? {
-        let pattern = Array(text.utf8)
-        var index = utf8.endIndex
-        while index > utf8.startIndex {
-            index = utf8.index(before: index)
-            if utf8[index] == pattern[0], utf8[index...].starts(with: pattern) { return index }
-        }
-        return nil
+        guard let end = text.range(of: "\n\n", options: [.backwards, .literal]),
+            let start = text[..<end.lowerBound].range(of: "\nid: ", options: [.backwards, .literal])
+        else { return nil }
+        return String(text[start.upperBound...].prefix { $0 != "\n" })
     }
 }

@@ -22,6 +22,11 @@ struct LogSource: StreamSource {
 
     mutating func next() async throws -> [ByteBuffer]? {
         let (next, position) = tail.next(after: position)
+        if self.position == nil, let position {
+            // With it, a client that is cut before the first transition misses none.
+            self.position = position
+            return [ByteBuffer(string: "id: \(position.text)\n\n")]
+        }
         self.position = position
         switch next {
         case .level: return nil

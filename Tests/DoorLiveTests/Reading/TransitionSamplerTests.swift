@@ -1,4 +1,5 @@
 import Commands
+import Console
 import Store
 import TestSupport
 import Testing
@@ -12,7 +13,7 @@ struct TransitionSamplerTests {
             #expect(try sampler.sample(rig.store)?.succeeded ?? 0 == 0)
             try rig.execute(try rig.submit(20), .success(result: nil))
             try rig.execute(
-                try rig.submit(3), .failure(CommandFailure(.destination, reason: "503 Service Unavailable")))
+                try rig.submit(3), .failure(CommandFailure(.command, reason: "503 Service Unavailable")))
             let sample = try #require(try sampler.sample(rig.store))
             #expect(sample.succeeded == 20 && sample.failed == 3)
             #expect(sample.problems.count == 3)

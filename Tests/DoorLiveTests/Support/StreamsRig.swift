@@ -1,7 +1,9 @@
 import Door
 import HTTPTypes
+import Host
 import Logging
 import ServiceLifecycle
+import Store
 import TestSupport
 
 @testable import DoorLive
@@ -19,9 +21,6 @@ struct StreamsRig: Sendable {
         let statistics: LiveStatistics
         let view = ViewHub()
     }
-
-    /// The names of tokens that are usable.
-    let tokens = Shared<Set<String>>(["studio", "archive"])
 
     static func with(_ limits: StreamLimits = StreamLimits(), _ body: (StreamsRig) async throws -> Void) async throws {
         try await LiveRig.with { live in
@@ -82,5 +81,7 @@ struct StreamsRig: Sendable {
 }
 
 extension ChildProcess {
-    var events: [ServerSentEvent] { ServerSentEvent.parse(output.replacing("\r\n", with: "\n")) }
+    /// With the ends of lines that the stream has.
+    var plainOutput: String { output.replacing("\r\n", with: "\n") }
+    var events: [ServerSentEvent] { ServerSentEvent.parse(plainOutput) }
 }

@@ -246,4 +246,40 @@ struct AuthenticatorTests {
         }
         #expect(problem.status == .serviceUnavailable && problem.fields[.retryAfter] == "2")
     }
+
+    @Test func `a token still permits until it is revoked or expires, and asking does not use it`() async throws {
+        let bed = Bed()
+        let token = try bed.add("page") { $0.expires = bed.time.value + .seconds(60) }
+        let fields = bed.bearer(token.text)
+        let principal = try await bed.authenticator.authenticate(fields, client: "192.0.2.1")
+        let counts = bed.authenticator.failureCounts
+        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields))
+        #expect(await !bed.authenticator.stillPermits(principal, .control, fields: fields))
+        bed.pass(.seconds(60))
+        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields))
+        let other = try bed.add("gone")
+        let second = try await bed.authenticator.authenticate(bed.bearer(other.text), client: "192.0.2.1")
+        _ = try bed.store.revoke(other.id, now: bed.time.value)
+        bed.pass(.milliseconds(500))
+        #expect(await !bed.authenticator.stillPermits(second, .read, fields: bed.bearer(other.text)))
+        #expect(bed.authenticator.failureCounts == counts && bed.delays.value.isEmpty)
+    }
+
+    @Test func `a session still permits until its log-out or twelve hours without a request`() async throws {
+        let bed = Bed()
+        let token = try bed.add()
+        var fields: [HTTPFields] = []
+        for _ in 0..<2 {
+            fields.append(
+                bed.cookie(try await bed.authenticator.logIn(token: token.text, client: "192.0.2.1").cookie))
+        }
+        let principal = try await bed.authenticator.authenticate(fields[0], client: "192.0.2.1")
+        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
+        _ = bed.authenticator.logOut(fields[0])
+        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
+        bed.pass(.seconds(6 * 3600))
+        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[1]))
+        bed.pass(.seconds(6 * 3600))
+        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields[1]))
+    }
 }
