@@ -48,6 +48,7 @@ struct Scrape: Sendable {
         text.add(store?.families(now: now) ?? [MetricFamily("sluice_store_up", .gauge, value: 0)])
         if let spool = await spool.flatMap(\.self) { text.add(DoorFigures.families(of: spool)) }
         text.add(LinkFigures.families(of: live.snapshot.links))
+        text.add(StreamFigures.families(of: live.statistics))
         text.add(
             DoorFigures.families(
                 of: context.statistics, failures: context.authenticator.failureCounts, version: SluiceVersion.current))
