@@ -26,7 +26,8 @@ package final class TokenCache: Sendable {
     }
 
     package static let maxAge: Duration = .milliseconds(500)
-    /// A token that is not known may be new. The limit bounds the reads that a client with wrong tokens causes.
+    /// A token that is not known may be new: its request waits for another read. The limit bounds the reads that a client
+    /// with wrong tokens causes.
     private static let maxAgeOfMissing: Duration = .milliseconds(50)
     private static let useInterval: Duration = .seconds(60)
 
@@ -49,6 +50,8 @@ package final class TokenCache: Sendable {
     /// - Throws: where the store cannot be read. An earlier read does not count then, because it hides a revocation.
     package func token(_ id: String) async throws(StoreError) -> TokenRecord? {
         if let record = try await records(maxAge: Self.maxAge)[id] { return record }
+        let wait = state.withLock { state in state.readAt.map { Self.maxAgeOfMissing - (clock() - $0) } ?? .zero }
+        if wait > .zero { try? await Task.sleep(for: wait) }
         return try await records(maxAge: Self.maxAgeOfMissing)[id]
     }
 
