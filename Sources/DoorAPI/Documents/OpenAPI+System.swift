@@ -127,7 +127,20 @@ extension OpenAPIDocument {
                 transition, from the position of Last-Event-ID on.
               security: [{token: [read]}]
               parameters:
-                - {name: stream, in: query, schema: {enum: [view, log]}}
+                - {name: stream, in: query, schema: {enum: [view, log], default: view}}
+                - name: parts
+                  in: query
+                  description: The parts of the stream `view`, separated by commas; all of them where it is missing
+                  schema: {type: string}
+                - {name: id, in: query, description: "Only these in the stream `log`, separated by commas", schema: {type: string}}
+                - {name: destination, in: query, description: As id, schema: {type: string}}
+                - {name: status, in: query, description: As id, schema: {type: string}}
+                - {name: type, in: query, description: As id, schema: {type: string}}
+                - {name: qos, in: query, description: As id, schema: {type: string}}
+                - name: after
+                  in: query
+                  description: The id of an event after which the stream `log` goes on; Last-Event-ID comes before it
+                  schema: {type: string}
               responses:
                 '200':
                   description: A stream without an end

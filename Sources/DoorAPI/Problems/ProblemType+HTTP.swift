@@ -30,6 +30,9 @@ extension ProblemType {
         ProblemType("too-large", "The body has more bytes, or more entries, than the resource takes.", "Send less."),
         ProblemType("too-many-connections", "The server has its maximum of connections.", "Try again later."),
         ProblemType(
+            "too-many-streams", "The server, or the token, has its maximum of streams of events.",
+            "Close one, or try again after Retry-After."),
+        ProblemType(
             "unknown-encoding", "The body has a transfer coding that the server does not decode.",
             "Send it with Content-Length, or chunked."),
         ProblemType(
