@@ -188,13 +188,14 @@ let package = Package(
                 "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "NetworkControl", "Sluice", "Store",
                 "Telemetry", "Uploads", log,
             ] + http),
-        module(
-            "DoorPages",
-            [
-                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient", "Inspection",
-                "NetworkControl", "Operations", "Sluice", "Store", "Uploads", "Work", log,
+        .target(
+            name: "DoorPages",
+            dependencies: [
+                "Commands", "Console", "Coordination", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient",
+                "Inspection", "NetworkControl", "Operations", "Sluice", "Store", "Uploads", "Wire", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
-            ] + http),
+            ] + http,
+            resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
@@ -269,7 +270,7 @@ let package = Package(
             path: "Tests/Support",
             exclude: [
                 "Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py", "cronsim-peer.py",
-                "upload-client.py",
+                "upload-client.py", "page-browser.py",
             ],
             swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.

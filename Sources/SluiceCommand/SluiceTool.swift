@@ -50,7 +50,12 @@ struct SluiceTool: AsyncParsableCommand {
                     CancelCommand.self, RetryCommand.self, ResolveCommand.self, RequalifyCommand.self,
                     PauseCommand.self, ResumeCommand.self, NetworkCommand.self, LimitCommand.self,
                 ]),
-            CommandGroup(name: "Door", subcommands: [UploadsCommand.self, UploadRouteCommand.self, TokenCommand.self]),
+            CommandGroup(
+                name: "Door",
+                subcommands: [
+                    UploadsCommand.self, UploadRouteCommand.self, TokenCommand.self,
+                    LoginCommand.self,
+                ]),
             CommandGroup(
                 name: "Upkeep",
                 subcommands: [

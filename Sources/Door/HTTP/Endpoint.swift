@@ -23,9 +23,15 @@ package struct Endpoint: Sendable {
         /// The principal needs any of these; nil: no token is asked for.
         package var scopes: Set<Scope>?
         package var handle: Handler
+        /// Presents an error in another form than a problem document: a page, or the way to the login. Nil: the document.
+        package var present: (@Sendable (DoorRequest, Problem) -> Response)?
 
-        package init(scopes: Set<Scope>?, _ handle: @escaping Handler) {
+        package init(
+            scopes: Set<Scope>?, present: (@Sendable (DoorRequest, Problem) -> Response)? = nil,
+            _ handle: @escaping Handler
+        ) {
             self.scopes = scopes
+            self.present = present
             self.handle = handle
         }
     }
@@ -37,5 +43,10 @@ package struct Endpoint: Sendable {
         self.methods = methods
         self.options = options
         self.allowsOtherOrigins = allowsOtherOrigins
+    }
+
+    /// The method of a request: HEAD is GET unless the endpoint has its own.
+    func method(_ name: HTTPRequest.Method) -> Method? {
+        methods[name] ?? (name == .head ? methods[.get] : nil)
     }
 }

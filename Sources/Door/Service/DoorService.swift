@@ -16,6 +16,8 @@ package struct DoorService: Service {
         package var url: String
         /// The file with the token of this machine.
         package var tokenFile: String
+        /// Opens a session with the token of this machine: once, within 10 minutes. It does not belong in a log.
+        package var loginURL: String
         /// Uploads that go on, which earlier processes have left.
         package var openUploads: Int
     }
@@ -96,7 +98,7 @@ package struct DoorService: Service {
         let context = DoorContext(
             client: client, uploads: engine, routes: routes, registry: registry, authenticator: authenticator,
             configuration: configuration, statistics: DoorStatistics(), certificate: certificate, logger: logger)
-        var endpoints = endpoints(engine)
+        var endpoints = endpoints(engine) + [LoginLink.endpoint(authenticator)]
         for part in parts { endpoints += try await part.endpoints(context) }
         let observe: @Sendable (CompletedRequest) -> Void = { [parts] request in
             for part in parts { part.observe(request) }
@@ -115,7 +117,9 @@ package struct DoorService: Service {
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
                         whenListening(
                             Listening(
-                                url: url, tokenFile: client.directory.doorToken, openUploads: recovery.open))
+                                url: url, tokenFile: client.directory.doorToken,
+                                loginURL: LoginLink.url(url, code: authenticator.makeLoginCode(for: token.id)),
+                                openUploads: recovery.open))
                         try await Self.tidy(engine)
                     }
                     for part in parts {

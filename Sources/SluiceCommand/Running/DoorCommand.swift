@@ -31,6 +31,7 @@ struct DoorCommand: AsyncParsableCommand {
             EXAMPLES
               sluice door
               sluice door --listen 127.0.0.1:7411
+              sluice login    (a link that opens the page)
               curl -H @<(printf 'Authorization: Bearer %s' "$(cat sluice-data/keys/door.token)") -T a.mp4 \\
                 'http://127.0.0.1:7411/uploads?name=a.mp4'
             """)
@@ -49,7 +50,7 @@ struct DoorCommand: AsyncParsableCommand {
         name: .long, help: ArgumentHelp("A pipe that closes when the parent has ended.", visibility: .private))
     var parentDescriptor: Int32?
 
-    private static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 7411)
+    static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 7411)
 
     func run() async throws {
         try Services.requireDescriptors()
@@ -74,9 +75,15 @@ struct DoorCommand: AsyncParsableCommand {
         let service = DoorService(
             client, file.door, address: address, certificate: certificate, inheritedSocket: inherited?.descriptor,
             routes: routes, registry: registry,
-            parts: [live, APIPart(actions), MetricsPart(live, telemetry: telemetry), PagesPart(live)], logger: logger
+            parts: [
+                live, APIPart(actions), MetricsPart(live, telemetry: telemetry), PagesPart(live, actions: actions),
+            ], logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
+            // Only for a person at the terminal: a log is kept longer than a credential should be.
+            if Diagnostics.isTerminal {
+                Diagnostics.write("  open     \(listening.loginURL)  (once, within 10 minutes)\n")
+            }
             Notify.ready()
         }
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }

@@ -111,6 +111,7 @@ struct UpCommand: AsyncParsableCommand {
         }
         watchdog.start(logger: logger) {
             welcome(directory, address, file.door)
+            if let address { Self.showLogin(directory, address) }
             Notify.ready()
         } onSilence: {
             supervisor.kill(Self.coordinator)
@@ -174,6 +175,23 @@ struct UpCommand: AsyncParsableCommand {
             Ctrl-C drains and stops; a second one stops at once.
 
             """)
+    }
+
+    /// Prints a login link when the door listens. Only for a person at the terminal: a log is kept longer than a credential
+    /// should be.
+    private static func showLogin(_ directory: DataDirectory, _ address: ListenAddress) {
+        guard Diagnostics.isTerminal, address.port != 0 else { return }
+        startThread(named: "sluice-login") {
+            let end = MonotonicTime.now + .seconds(30)
+            while MonotonicTime.now < end {
+                if directory.run.probe(.door).isHeld, let url = try? DoorLogin.link(directory, at: address) {
+                    Diagnostics.write("  open     \(url)  (once, within 10 minutes)\n")
+                    return
+                }
+                usleep(200_000)
+            }
+            Diagnostics.say("the door does not answer yet; “sluice login” prints a link when it does")
+        }
     }
 
     private static func code(of error: SupervisionError) -> ExitCode {

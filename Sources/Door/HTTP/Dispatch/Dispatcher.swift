@@ -57,7 +57,10 @@ package struct Dispatcher: Sendable {
             guard !isReserve || endpoint.isEssential else { throw Problem.tooManyConnections }
             response = try await handle(&request, at: endpoint, host: host)
         } catch {
-            response = problem(of: error, request).response(basePath: basePath, instance: request.id)
+            let problem = problem(of: error, request)
+            response =
+                endpoint.method(request.method)?.present?(request, problem)
+                ?? problem.response(basePath: basePath, instance: request.id)
         }
         if endpoint.allowsOtherOrigins {
             CORS.add(to: &response.headers, origin: request.fields[.origin], preflight: preflight)
@@ -72,8 +75,7 @@ package struct Dispatcher: Sendable {
             if let options = endpoint.options { return try await options(request) }
             return Response(status: .noContent, headers: [.allow: Self.allow(endpoint)])
         }
-        let found = endpoint.methods[request.method] ?? (request.method == .head ? endpoint.methods[.get] : nil)
-        guard let method = found else {
+        guard let method = endpoint.method(request.method) else {
             throw Problem(
                 .methodNotAllowed, "method-not-allowed", "The resource has the methods \(Self.allow(endpoint)).",
                 fields: [.allow: Self.allow(endpoint)],
@@ -83,16 +85,17 @@ package struct Dispatcher: Sendable {
         if method.scopes == nil || request.fields.contains(.cookie) {
             try originCheck.check(request.method, request.fields, host: host)
         }
-        if let scopes = method.scopes { request.principal = try await permit(request, scopes) }
+        if let scopes = method.scopes { try await permit(&request, scopes) }
         return try await method.handle(request)
     }
 
-    private func permit(_ request: DoorRequest, _ scopes: Set<Scope>) async throws(Problem) -> Principal {
+    private func permit(_ request: inout DoorRequest, _ scopes: Set<Scope>) async throws(Problem) {
         guard let principal = try await authenticate(request) else {
             throw Problem(
                 .unauthorized, "token-missing", "The request has no token; send one as “Authorization: Bearer …”.",
                 fields: [.wwwAuthenticate: "Bearer"])
         }
+        request.principal = principal
         guard !principal.scopes.isDisjoint(with: scopes) else {
             let names = scopes.map(\.rawValue).sorted()
             throw Problem(
@@ -103,7 +106,6 @@ package struct Dispatcher: Sendable {
                 ],
                 members: [.init("scopes", .array(names.map { .string($0) }))])
         }
-        return principal
     }
 
     /// Some networks let only GET and POST through, so clients of tus hide the method in a field.

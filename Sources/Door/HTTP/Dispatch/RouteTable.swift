@@ -9,9 +9,17 @@ package struct RouteTable: Sendable {
 
     private var routes: [(parts: [Part], endpoint: Endpoint)] = []
 
-    /// - Parameter endpoints: of two with the same path, the first counts.
+    /// - Parameter endpoints: of two with the same path, the first counts, with the methods that only the second has.
     package init(_ endpoints: [Endpoint]) {
-        routes = endpoints.map { (Self.parts(of: $0.path), $0) }
+        var indices: [String: Int] = [:]
+        for endpoint in endpoints {
+            if let index = indices[endpoint.path] {
+                routes[index].endpoint.methods.merge(endpoint.methods) { first, _ in first }
+            } else {
+                indices[endpoint.path] = routes.count
+                routes.append((Self.parts(of: endpoint.path), endpoint))
+            }
+        }
         // A stable order: of two endpoints, the one with the constant at the first difference comes first.
         let order = routes.indices.sorted { left, right in
             let pairs = zip(routes[left].parts, routes[right].parts)

@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import HTTPTypes
 internal import Store
 internal import Uploads
@@ -16,7 +17,9 @@ extension UploadsResource {
                     if try await body.isEmptyPart(), head.fileName == "" { continue }
                     uploads.append(try await take(head, body, request, stated, number: uploads.count + 1))
                 } else if head.name == "route" {
-                    stated.route = try await body.text(of: head.name)
+                    // The choice of no route in a form is an empty text.
+                    let route = try await body.text(of: head.name)
+                    stated.route = route.isEmpty ? nil : route
                 } else if head.name == "name" {
                     stated.name = try await body.text(of: head.name)
                 } else {
@@ -31,7 +34,15 @@ extension UploadsResource {
         guard let first = uploads.first else {
             throw Problem(.badRequest, "invalid-form", "The form has no file; send a part with a file name.")
         }
+        if Self.isFromPage(request) {
+            return UploadReply(status: .seeOther, fields: [.location: "\(request.baseURL)/uploads"])
+        }
         return uploads.count == 1 ? await completed(first, request) : PlainWriter.completed(uploads)
+    }
+
+    /// Whether a browser has sent the form by itself: it shows the response as its next page.
+    private static func isFromPage(_ request: DoorRequest) -> Bool {
+        request.fields[.accept]?.split(separator: ",").contains { $0.trimmed.hasPrefix("text/html") } ?? false
     }
 
     private func take(

@@ -53,6 +53,21 @@ struct DispatcherTests {
         }
     }
 
+    @Test func `a method may present its errors in a form of its own`() async throws {
+        let method = Endpoint.Method(
+            scopes: [.read], present: { _, problem in TestEndpoints.text("page of \(problem.type)") }
+        ) { _ in throw Problem(.notFound, "gone", "Gone.") }
+        let page = Endpoint("/page", methods: [.get: method])
+        try await TestDoor.run([page], authenticate: Self.authenticate) { door in
+            let client = try await door.connect()
+            #expect(try await client.exchange(request("GET", "/page")).body == "page of token-missing")
+            let reader = request("GET", "/page", "Authorization: Bearer reader")
+            #expect(try await client.exchange(reader).body == "page of gone")
+            #expect(try await client.exchange(request("PUT", "/page")).body.contains("method-not-allowed"))
+            await client.close()
+        }
+    }
+
     @Test func `each request is observed with its route, not its path`() async throws {
         let observed = Mutex<[CompletedRequest]>([])
         var setup = TestDoor.configured { _ in }

@@ -1,4 +1,5 @@
 import Door
+import HTTPTypes
 import Testing
 
 struct RouteTableTests {
@@ -18,5 +19,18 @@ struct RouteTableTests {
         #expect(match(["commands", "bulk"], "/commands/{id}", "/commands/bulk")?.path == "/commands/bulk")
         #expect(match(["commands", "bulk"], "/commands/bulk", "/commands/{id}")?.path == "/commands/bulk")
         #expect(match(["a", "b", "c"], "/{x}/b/c", "/a/{y}/{z}")?.path == "/a/{y}/{z}")
+    }
+
+    @Test func `endpoints of one path share their methods, and the first has precedence`() throws {
+        let first = Endpoint(
+            "/uploads", methods: [.post: .init(scopes: [.upload]) { _ in TestEndpoints.text("first") }])
+        let second = Endpoint(
+            "/uploads",
+            methods: [
+                .post: .init(scopes: nil) { _ in TestEndpoints.text("second") },
+                .get: .init(scopes: nil) { _ in TestEndpoints.text("page") },
+            ])
+        let found = try #require(RouteTable([first, second]).match(["uploads"])?.endpoint)
+        #expect(Set(found.methods.keys) == [.get, .post] && found.methods[.post]?.scopes == [.upload])
     }
 }

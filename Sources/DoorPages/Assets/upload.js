@@ -1,0 +1,228 @@
+"use strict";
+(() => {
+  const form = document.getElementById("drop");
+  if (!form) return;
+  const list = document.getElementById("transfers");
+  const input = form.querySelector("input[type=file]");
+  const route = form.querySelector("select[name=route]");
+  const endpoint = form.dataset.endpoint;
+  const slice = 8 << 20;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const size = (count) => {
+    let unit = 0;
+    while (count >= 999.5 && unit < 4) { count /= 1000; unit += 1; }
+    return (unit && count < 9.95 ? count.toFixed(1) : Math.round(count)) + " " + units[unit];
+  };
+  const duration = (s) => s < 60 ? Math.ceil(s) + " s" : s < 3600 ? Math.ceil(s / 60) + " min" : (s / 3600).toFixed(1) + " h";
+  const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+  const limit = () => {
+    const option = route && route.selectedOptions[0];
+    return Number(option && option.dataset.max || form.dataset.max);
+  };
+
+  // A file that was begun before a reload goes on from the offset that the server has.
+  const stored = {
+    key: (file) => "sluice-upload " + [endpoint, route ? route.value : "", file.name, file.size, file.lastModified].join("|"),
+    get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
+    set: (key, url) => { try { localStorage.setItem(key, url); } catch { /* It then begins again after a reload. */ } },
+    remove: (key) => { try { localStorage.removeItem(key); } catch { /* as above */ } },
+  };
+
+  const element = (name, className, text) => {
+    const el = document.createElement(name);
+    if (className) el.className = className;
+    if (text) el.textContent = text;
+    return el;
+  };
+
+  class Transfer {
+    constructor(file) {
+      this.file = file;
+      this.key = stored.key(file);
+      this.routeName = route ? route.value : "";
+      this.url = stored.get(this.key);
+      this.offset = 0;
+      this.state = "waiting";
+      this.failures = 0;
+      this.samples = [];
+      const row = this.row = element("li", "running");
+      const name = element("span", "grow");
+      name.append(element("bdi", "", file.name));
+      this.bar = element("progress");
+      this.bar.max = 1000;
+      this.bar.value = 0;
+      this.bar.setAttribute("aria-label", "Progress of " + file.name);
+      const prog = element("span", "prog");
+      this.share = element("span", "num", "0 %");
+      prog.append(this.bar, this.share);
+      this.word = element("span", "upstate dim");
+      this.toggle = element("button", "quiet", "pause");
+      this.end = element("button", "quiet", "cancel");
+      for (const button of [this.toggle, this.end]) button.type = "button";
+      this.toggle.onclick = () => this.state === "paused" || this.state === "failed" ? this.resume() : this.pause();
+      this.end.onclick = () => this.cancel();
+      row.append(name, element("span", "num dim", size(file.size)), prog, this.word, this.toggle, this.end);
+      list.append(row);
+      this.show();
+    }
+
+    show(text) {
+      const done = this.offset, total = this.file.size;
+      const value = total ? Math.floor(done / total * 1000) : 1000;
+      this.bar.value = value;
+      this.share.textContent = Math.floor(value / 10) + " %";
+      this.row.dataset.state = this.state;
+      this.toggle.textContent = this.state === "paused" ? "resume" : this.state === "failed" ? "try again" : "pause";
+      const over = this.state === "done" || this.state === "cancelled" || this.state === "refused";
+      this.toggle.hidden = over;
+      this.end.hidden = over;
+      this.word.classList.toggle("bad", this.state === "failed" || this.state === "refused");
+      this.word.textContent = text || this.state;
+    }
+
+    rate(offset) {
+      const now = performance.now();
+      this.samples.push([now, offset]);
+      while (this.samples.length > 2 && now - this.samples[0][0] > 5000) this.samples.shift();
+      const [time, bytes] = this.samples[0];
+      const rate = now > time ? (offset - bytes) / (now - time) * 1000 : 0;
+      return rate > 0 ? size(rate) + "/s, " + duration((this.file.size - offset) / rate) + " left" : "sending";
+    }
+
+    request(method, url, headers, body, progress) {
+      return new Promise((resolve, reject) => {
+        const xhr = this.xhr = new XMLHttpRequest();
+        xhr.open(method, url);
+        xhr.setRequestHeader("Tus-Resumable", "1.0.0");
+        for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
+        if (progress) xhr.upload.onprogress = progress;
+        xhr.onload = () => xhr.status === 401
+          ? reject(Object.assign(new Error("the session has ended: log in in another tab, then try again"), { isOver: true }))
+          : resolve(xhr);
+        xhr.onerror = () => reject(new Error("no connection"));
+        xhr.onabort = () => reject(new Error("stopped"));
+        xhr.send(body);
+      });
+    }
+
+    reason(xhr) {
+      try { return JSON.parse(xhr.responseText).detail; } catch { return "status " + xhr.status; }
+    }
+
+    async create() {
+      const metadata = "filename " + base64(this.file.name) + (this.file.type ? ",filetype " + base64(this.file.type) : "");
+      const url = endpoint + (this.routeName ? "?route=" + encodeURIComponent(this.routeName) : "");
+      const xhr = await this.request("POST", url, { "Upload-Length": String(this.file.size), "Upload-Metadata": metadata });
+      if (xhr.status !== 201) throw Object.assign(new Error(this.reason(xhr)), { isFinal: xhr.status < 500 && xhr.status !== 429 });
+      this.url = new URL(xhr.getResponseHeader("Location"), location.href).pathname;
+      stored.set(this.key, this.url);
+      this.offset = 0;
+    }
+
+    async find() {
+      const xhr = await this.request("HEAD", this.url, {});
+      const offset = Number(xhr.getResponseHeader("Upload-Offset"));
+      const isSame = Number(xhr.getResponseHeader("Upload-Length")) === this.file.size;
+      if ((xhr.status === 200 || xhr.status === 204) && isSame && offset >= 0) { this.offset = offset; return; }
+      if (xhr.status >= 500 || xhr.status === 429) throw new Error("status " + xhr.status);
+      stored.remove(this.key);
+      this.url = null;
+    }
+
+    async send() {
+      if (this.url) await this.find();
+      if (!this.url) await this.create();
+      this.samples = [];
+      while (this.offset < this.file.size && this.state === "sending") {
+        const start = this.offset;
+        const part = this.file.slice(start, start + slice);
+        const xhr = await this.request("PATCH", this.url, {
+          "Content-Type": "application/offset+octet-stream", "Upload-Offset": String(start),
+        }, part, (event) => {
+          this.offset = start + Math.min(event.loaded, part.size);
+          this.show(this.rate(this.offset));
+        });
+        this.offset = start;
+        if (xhr.status === 409 || xhr.status >= 500 || xhr.status === 429) throw new Error(this.reason(xhr));
+        if (xhr.status !== 204) throw Object.assign(new Error(this.reason(xhr)), { isFinal: true });
+        this.offset = Number(xhr.getResponseHeader("Upload-Offset"));
+        this.failures = 0;
+        this.show(this.rate(this.offset));
+      }
+    }
+
+    async run() {
+      this.state = "sending";
+      while (this.state === "sending") {
+        try {
+          this.show("connecting");
+          await this.send();
+          if (this.state !== "sending") break;
+          this.state = "done";
+          stored.remove(this.key);
+          this.show("done");
+        } catch (error) {
+          if (this.state !== "sending") break;
+          if (error.isFinal) { this.state = "refused"; stored.remove(this.key); this.show(error.message); break; }
+          this.failures += 1;
+          if (this.failures > 20 || error.isOver) { this.state = "failed"; this.show(error.message); break; }
+          const wait = Math.min(500 * 2 ** this.failures, 15000) * (0.75 + Math.random() / 2);
+          this.show(error.message + ", again in " + duration(wait / 1000));
+          await new Promise((resolve) => { this.wake = resolve; setTimeout(resolve, wait); });
+        }
+      }
+      queue.next();
+    }
+
+    pause() {
+      const runs = this.state === "sending";
+      this.state = "paused";
+      this.show();
+      if (runs) { if (this.xhr) this.xhr.abort(); if (this.wake) this.wake(); }
+    }
+
+    resume() { this.failures = 0; this.state = "waiting"; this.show(); queue.next(); }
+
+    async cancel() {
+      this.state = "cancelled";
+      if (this.xhr) this.xhr.abort();
+      if (this.wake) this.wake();
+      stored.remove(this.key);
+      this.show();
+      if (this.url) { try { await this.request("DELETE", this.url, {}); } catch { /* It expires. */ } }
+      queue.next();
+    }
+  }
+
+  const queue = {
+    transfers: [],
+    add(file) {
+      const transfer = new Transfer(file);
+      if (file.size > limit()) {
+        transfer.state = "refused";
+        transfer.show("larger than " + size(limit()) + ", the limit" + (transfer.routeName ? " of the route" : ""));
+      } else this.transfers.push(transfer);
+    },
+    next() {
+      const running = this.transfers.filter((t) => t.state === "sending").length;
+      for (const t of this.transfers.filter((t) => t.state === "waiting").slice(0, Math.max(0, 2 - running))) t.run();
+    },
+  };
+  const take = (files) => { for (const file of files) queue.add(file); queue.next(); };
+
+  input.addEventListener("change", () => { take(input.files); input.value = ""; });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  const zone = document.documentElement;
+  zone.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
+  zone.addEventListener("dragleave", (event) => { if (!event.relatedTarget) form.classList.remove("over"); });
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    form.classList.remove("over");
+    take(event.dataTransfer.files);
+  });
+  document.addEventListener("paste", (event) => { if (event.clipboardData.files.length) take(event.clipboardData.files); });
+  addEventListener("beforeunload", (event) => {
+    if (queue.transfers.some((t) => t.state === "sending")) event.preventDefault();
+  });
+  for (const el of form.querySelectorAll("[data-plain]")) el.hidden = true;
+})();

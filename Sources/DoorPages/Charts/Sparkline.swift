@@ -1,0 +1,51 @@
+internal import Console
+internal import DoorLive
+
+/// A small plot of equal intervals, drawn on the server. The axis begins at zero, and a gap stays a gap.
+struct SparklineView {
+    let series: LiveSeries
+    /// For a reader that does not see it.
+    let label: String
+    var tone = "run"
+    var key: String?
+
+    private static let width = 240.0
+    private static let height = 32.0
+
+    var html: HTML {
+        let top = Swift.max(series.values.compactMap(\.self).max() ?? 0, 1e-9)
+        return tag(
+            .svg, .class("spark \(tone)"), .the(.viewBox, "0 0 240 32"), .the(.preserveAspectRatio, "none"),
+            .the(.role, "img"), .the(.label, label)
+        ) {
+            tag(.path, .class("area"), .the(.d, path(top, closed: true)), key.map { .live("\($0)-area") })
+            tag(
+                .path, .class("line"), .the(.d, path(top, closed: false)), .the(.vectorEffect, "non-scaling-stroke"),
+                key.map { .live("\($0)-line") })
+        }
+    }
+
+    /// - Parameter closed: each run of values down to the axis.
+    private func path(_ top: Double, closed: Bool) -> String {
+        let values = series.values
+        guard values.count > 1 else { return "M0 31H240" }
+        let step = Self.width / Double(values.count - 1)
+        var path = ""
+        var runStart: Double?
+        for (index, value) in values.enumerated() {
+            let x = Double(index) * step
+            guard let value else {
+                if closed, let start = runStart { path += "L\(number(x - step)) 32L\(number(start)) 32Z" }
+                runStart = nil
+                continue
+            }
+            let y = Self.height - 1 - value / top * (Self.height - 3)
+            path += "\(runStart == nil ? "M" : "L")\(number(x)) \(number(y))"
+            if runStart == nil { runStart = x }
+        }
+        if closed, let start = runStart { path += "L\(number(Self.width)) 32L\(number(start)) 32Z" }
+        return path.isEmpty ? "M0 31H240" : path
+    }
+
+    private func number(_ value: Double) -> String { Figures.decimal(value, digits: 1) }
+}

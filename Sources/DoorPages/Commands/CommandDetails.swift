@@ -1,0 +1,61 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import DoorLive
+internal import HTTPClient
+internal import Inspection
+internal import Sluice
+internal import Store
+
+/// Everything that the page of a command shows.
+struct CommandDetails: Sendable {
+    static let maxTransitions = 200
+
+    var command: Command
+    /// The newest, at most ``maxTransitions``.
+    var timeline: [Transition]
+    var payload: StoredText?
+    var result: StoredText?
+    var name: String?
+    var reasons: [String]
+    var dependencies: CommandDependencies?
+    var flow: FlowState?
+    var batch: BatchState?
+    var order: OrderingKeyState?
+    var errorOutput: [String]
+    /// The newest transition as `shard-seq`: a form carries it, so that a button acts only on what its reader saw.
+    var version: String
+
+    /// - Returns: nil where there is no such command.
+    /// - Parameter links: for the reasons of a wait.
+    static func read(
+        _ id: CommandID, _ visit: Visit
+    ) async throws(Problem) -> CommandDetails? {
+        let directory = visit.services.context.client.directory
+        let links = visit.live.links.shown
+        return try await visit.services.store { store throws(StoreError) in
+            guard let command = try store.command(id) else { return nil }
+            let timeline = try store.timeline(id)
+            let payload = try store.payload(id)
+            let result = try store.result(id)
+            let explainer = WaitExplainer(instance: Instance(directory: directory, store: store), links: links)
+            let parsed = result.flatMap { try? JSONValue(parsing: $0) }
+            let hasFailedProgram =
+                command.type == CommandType.exec && (command.status == .error || command.status == .tooManyTimes)
+            return CommandDetails(
+                command: command, timeline: timeline.suffix(maxTransitions),
+                payload: payload.map { StoredText($0) { HTTPHeaderRedaction.shown($0) } },
+                result: result.map { StoredText($0) { HTTPHeaderRedaction.shown(result: $0) } },
+                name: payload.flatMap { CommandSubject(payload: $0)?.name },
+                reasons: try explainer.reasons(of: command).map(\.sentence),
+                dependencies: try store.dependencies(of: id, limit: 20), flow: try store.flow(id),
+                batch: try store.batch(id), order: try store.orderingKey(of: id),
+                errorOutput: hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
+                version: version(timeline, id, shards: store.shardCount))
+        }
+    }
+
+    static func version(_ timeline: [Transition], _ id: CommandID, shards: Int) -> String {
+        "\(id.shard(of: shards))-\(timeline.last?.seq ?? 0)"
+    }
+}

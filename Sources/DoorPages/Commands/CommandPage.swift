@@ -1,0 +1,73 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import DoorAPI
+internal import Hummingbird
+internal import Sluice
+internal import Store
+
+/// The page of one command, and its buttons.
+struct OneCommandPage: Sendable {
+    let route: PageRoute
+
+    var endpoints: [Endpoint] {
+        [route.page("/commands/{id}", Self.show), route.action("/commands/{id}/{verb}", Self.act)]
+    }
+
+    private static func show(_ visit: Visit) async throws -> Response {
+        let id = try id(of: visit)
+        guard let details = try await CommandDetails.read(id, visit) else { throw missing(id) }
+        return CommandView(visit: visit, details: details).response
+    }
+
+    private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
+        let id = try id(of: visit)
+        guard let verb = verb(visit.request.parameters["verb"] ?? "", form) else {
+            throw Problem(.notFound, "not-found", "A command has no such verb; use a button of its page.")
+        }
+        let page = PageLink.command(id)
+        // Retry and the settlement of a doubt act on what their reader saw; a cancellation says the same in any status.
+        let (command, version) = try await visit.services.store { store throws(StoreError) in
+            let command = try store.command(id)
+            let timeline = try store.timeline(id)
+            return (command, CommandDetails.version(timeline, id, shards: store.shardCount))
+        }
+        guard let command else { throw missing(id) }
+        if let seen = form["seen"], seen != version {
+            return visit.done(
+                "It has changed: it is “\(command.status.word)” now. Look again, then decide.", isProblem: true,
+                back: form["back"], or: page)
+        }
+        do {
+            try await visit.services.change(id, verb, by: visit.request.actor)
+        } catch let error as SluiceError {
+            return visit.done(Problem(error).detail, isProblem: true, back: form["back"], or: page)
+        }
+        let isRequest = verb == .cancel && command.status.isClaimed
+        return visit.done(
+            isRequest ? "The cancellation is requested; its worker ends it." : "\(verb.past).", back: form["back"],
+            or: page)
+    }
+
+    private static func verb(_ name: String, _ form: FormFields) -> BulkAction.Verb? {
+        switch name {
+        case "cancel": .cancel
+        case "retry": .retry
+        case "requalify": form["qos"].flatMap(QualityOfService.init(name:)).map { .requalify($0) }
+        case "resolve": form["as"].flatMap(CommandStatus.init(name:)).map { .resolve($0) }
+        default: nil
+        }
+    }
+
+    private static func id(of visit: Visit) throws(Problem) -> CommandID {
+        guard let id = CommandID(visit.request.parameters["id"] ?? "") else {
+            throw Problem(
+                .notFound, "not-found", "The id of a command is a UUID; find the command by its name or reason.")
+        }
+        return id
+    }
+
+    private static func missing(_ id: CommandID) -> Problem {
+        Problem(.notFound, "not-found", "There is no command \(id): it never was, or was pruned.")
+    }
+}

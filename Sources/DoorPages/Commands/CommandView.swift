@@ -1,0 +1,115 @@
+internal import Commands
+internal import Console
+internal import Hummingbird
+
+/// One command: why it waits, its timeline, its payload and its result.
+struct CommandView {
+    let visit: Visit
+    let details: CommandDetails
+
+    private var command: Command { details.command }
+    private var url: PageURLs { visit.url }
+    private var name: String { details.name ?? command.type }
+
+    var response: Response {
+        visit.page(name, .commands) {
+            head
+            why
+            CommandFacts(visit: visit, details: details).html
+            timeline
+            text("Payload", details.payload, id: "payload")
+            text("Result", details.result, id: "result")
+            if !details.errorOutput.isEmpty {
+                tag(.section, .class("panel")) {
+                    tag(.h2) { "Error output" }
+                    tag(.pre) { details.errorOutput.joined(separator: "\n") }
+                }
+            }
+        }
+    }
+
+    private var head: HTML {
+        tag(.div, .class("head")) {
+            tag(.div) {
+                tag(.h1) {
+                    tag(.bdi) { name }
+                    if command.destination != .none { " → \(RowParts.destination(command.destination))" }
+                }
+                tag(.p, .data("s", "state")) {
+                    command.status.html
+                    tag(.span, .class("dim")) {
+                        " · \(command.qos.name) · \(tries)"
+                        if command.cancelRequested { " · cancellation requested" }
+                    }
+                }
+            }
+            if visit.mayControl { CommandButtons(visit: visit, details: details).html }
+        }
+    }
+
+    private var tries: String {
+        var text = command.claim == 0 ? "not begun" : "begun \(command.claim) ×"
+        if command.retries > 0 { text += " · retry \(command.retries) of \(command.retryLimit)" }
+        if command.notBefore > visit.now, !command.status.isFinal {
+            text += " · next in \((command.notBefore - visit.now).shortText)"
+        }
+        return text
+    }
+
+    private var why: HTML {
+        tag(.section, .class("panel"), .the(.label, "Why"), .data("s", "why")) {
+            for (index, sentence) in details.reasons.enumerated() {
+                tag(.p, .class(index == 0 ? "why" : "dim")) { tag(.bdi) { sentence } }
+            }
+            if command.total > 0, command.status == .sent || command.status == .queued {
+                RowParts.progress(command.offset, of: command.total, label: "Progress")
+            }
+        }
+    }
+
+    private var timeline: HTML {
+        tag(.section, .class("panel"), .the(.labelledBy, "timeline-title")) {
+            tag(.h2, .id("timeline-title")) { "Timeline" }
+            tag(.ol, .class("time"), .data("s", "timeline")) {
+                for (index, transition) in details.timeline.enumerated() {
+                    row(transition, after: index > 0 ? details.timeline[index - 1] : nil)
+                }
+            }
+        }
+    }
+
+    private func row(_ transition: Transition, after last: Transition?) -> HTML {
+        tag(.li) {
+            transition.at.exactHTML
+            transition.status.html
+            tag(.span) {
+                if let seat = transition.seat {
+                    tag(.span, .class("dim")) { "worker \(seat), claim \(transition.claim) " }
+                }
+                if let reason = transition.reason { tag(.bdi) { reason } }
+            }
+            tag(.span, .class("gap num")) { last.map { Self.gap(transition.at - $0.at) } ?? "" }
+        }
+    }
+
+    private static func gap(_ duration: Duration) -> String {
+        duration < .seconds(1) ? "+\(max(duration.milliseconds, 0)) ms" : "+\(duration.shortText)"
+    }
+
+    private func text(_ title: String, _ text: StoredText?, id: String) -> HTML {
+        guard let text else { return HTML() }
+        return tag(.section, .class("panel"), .the(.labelledBy, "\(id)-title")) {
+            tag(.div, .class("head")) {
+                tag(.h2, .id("\(id)-title")) { "\(title) · \(Figures.bytes(Int64(text.size)))" }
+                tag(
+                    .button, .the(.type, "button"), .class("quiet"), .data("copy", id), .data("script", "1"),
+                    .flag(.hidden)
+                ) {
+                    "copy"
+                }
+            }
+            tag(.pre, .id(id), .the(.tabindex, "0"), .the(.label, title), .the(.role, "region")) { text.text }
+            if text.isCut { tag(.p, .class("dim")) { "Only the first \(StoredText.maxShown / 1024) KiB are shown." } }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import DoorAPI
+internal import Host
+internal import Hummingbird
+internal import Store
+
+/// The list of commands: filters, the newest first, and verbs for ticked rows or for all that match.
+struct CommandsPage: Sendable {
+    static let pageSize = 50
+    /// The time for a search that no index serves; the page then says how far it has looked.
+    static let searchTime: Duration = .milliseconds(250)
+
+    /// A shorter text is looked for in names and reasons: many ids have it.
+    private static let minIDPart = 8
+
+    let route: PageRoute
+    let actions: ActionRuns
+
+    var endpoints: [Endpoint] {
+        [
+            route.page("/commands", Self.show),
+            route.action("/commands/act", CommandVerbs(actions: actions).act),
+        ]
+    }
+
+    private static func show(_ visit: Visit) async throws -> Response {
+        var query = CommandsQuery(visit.request.query)
+        if query.changed({ $0.text = nil }).isEmpty, let text = query.text, text.utf8.count >= minIDPart,
+            let part = CommandIDPart(text),
+            let found = try await visit.services.find(part)
+        {
+            if found.count == 1, let id = found.first?.id { return PageFields.seeOther(visit.url(.command(id))) }
+            if !found.isEmpty {
+                var page = CommandPage()
+                page.commands = found
+                let rows = try await visit.services.rows(found)
+                return CommandsView(visit: visit, query: query, page: page, rows: rows).response
+            }
+        }
+        var page = try await visit.services.page(query.filter(now: visit.now), after: query.after)
+        // The search box finds reasons where no name has the text.
+        if page.commands.isEmpty, page.next == nil, query.text != nil, query.field == .name, query.after == nil {
+            let reasons = query.changed { $0.field = .reason }
+            let other = try await visit.services.page(reasons.filter(now: visit.now), after: nil)
+            if !other.commands.isEmpty || other.next != nil { (query, page) = (reasons, other) }
+        }
+        let rows = try await visit.services.rows(page.commands)
+        return CommandsView(visit: visit, query: query, page: page, rows: rows).response
+    }
+}
+
+extension PageServices {
+    fileprivate func find(_ part: CommandIDPart) async throws(Problem) -> [Command]? {
+        try await store { store throws(StoreError) in try store.find(part, limit: CommandsPage.pageSize) }
+    }
+
+    fileprivate func page(_ filter: CommandFilter, after: CommandID?) async throws(Problem) -> CommandPage {
+        try await store { store throws(StoreError) in
+            try store.page(
+                filter, order: .newestFirst, after: after, limit: CommandsPage.pageSize,
+                until: .now + CommandsPage.searchTime)
+        }
+    }
+
+    /// The names of commands, from their payloads.
+    func rows(_ commands: [Command]) async throws(Problem) -> [CommandID: CommandSubject] {
+        try await store { store throws(StoreError) in
+            var subjects: [CommandID: CommandSubject] = [:]
+            var bytes = 0
+            // Payloads may be large: a page reads at most 2 MiB of them.
+            for command in commands where bytes < 2 << 20 {
+                guard let payload = try store.payload(command.id) else { continue }
+                bytes += payload.count
+                subjects[command.id] = CommandSubject(payload: payload)
+            }
+            return subjects
+        }
+    }
+}

@@ -1,0 +1,73 @@
+internal import Commands
+internal import Console
+
+/// A flow as a graph.
+struct FlowDrawing {
+    /// Nodes of a drawing that a person can still read.
+    static let maxNodes = 200
+
+    let visit: Visit
+    let nodes: [FlowNodeState]
+
+    private static let width = 168
+    private static let height = 40
+    private static let stepX = 216
+    private static let stepY = 54
+
+    var html: HTML {
+        let layers = FlowLayers(nodes)
+        let size = (layers.columns * Self.stepX - 40, layers.rows * Self.stepY - 6)
+        return tag(
+            .div, .class("graph"), .the(.tabindex, "0"), .the(.role, "region"), .the(.label, "Drawing of the flow")
+        ) {
+            tag(
+                .svg, .the(.width, "\(size.0)"), .the(.height, "\(size.1)"), .the(.viewBox, "0 0 \(size.0) \(size.1)"),
+                .the(.hidden, "true")
+            ) {
+                for place in layers.places { edges(place, layers) }
+                for place in layers.places { box(place) }
+            }
+        }
+    }
+
+    private func edges(_ place: FlowLayers.Place, _ layers: FlowLayers) -> HTML {
+        var all = HTML()
+        for parent in place.node.parents {
+            guard let index = layers.index[parent.position] else { continue }
+            let from = layers.places[index]
+            let (x1, y1) = (from.column * Self.stepX + Self.width, from.row * Self.stepY + Self.height / 2)
+            let (x2, y2) = (place.column * Self.stepX, place.row * Self.stepY + Self.height / 2)
+            let middle = (x1 + x2) / 2
+            all.append(
+                tag(
+                    .path, .class(parent.condition == .success ? "" : "other"),
+                    .the(.d, "M\(x1) \(y1)C\(middle) \(y1) \(middle) \(y2) \(x2) \(y2)")))
+        }
+        return all
+    }
+
+    private func box(_ place: FlowLayers.Place) -> HTML {
+        let command = place.node.command
+        let (x, y) = (place.column * Self.stepX, place.row * Self.stepY)
+        return tag(.a, .href(visit.url(.command(command.id))), .the(.tabindex, "-1")) {
+            tag(.g, .class(command.status.tone)) {
+                tag(
+                    .rect, .the(.x, "\(x + 1)"), .the(.y, "\(y + 1)"), .the(.width, "\(Self.width - 2)"),
+                    .the(.height, "\(Self.height - 2)"), .the(.rx, "6"))
+                tag(.text, .the(.x, "\(x + 10)"), .the(.y, "\(y + 17)")) { Self.fit(place.node.shownName, 22) }
+                tag(.text, .class("sub"), .the(.x, "\(x + 10)"), .the(.y, "\(y + 32)")) {
+                    "\(command.status.glyph) \(Self.fit("\(command.status.word) · \(command.type)", 24))"
+                }
+            }
+        }
+    }
+
+    private static func fit(_ text: String, _ count: Int) -> String {
+        text.count > count ? "\(text.prefix(count - 1))…" : text
+    }
+}
+
+extension FlowNodeState {
+    /// Its name; for a callback the end that it handles.
+    var shownName: String { name ?? "then \(parents.first?.condition.name ?? "end")" }
+}

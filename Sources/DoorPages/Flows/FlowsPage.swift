@@ -1,0 +1,98 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import Host
+internal import Hummingbird
+internal import Store
+
+/// The flows: the list, and one of them.
+struct FlowsPage: Sendable {
+    private static let shown = 50
+    /// Nodes of a page.
+    private static let maxNodes = 500
+
+    let route: PageRoute
+
+    var endpoints: [Endpoint] { [route.page("/flows", Self.list), route.page("/flows/{id}", Self.show)] }
+
+    private static func list(_ visit: Visit) async throws -> Response {
+        let after = visit.request.query["before"].flatMap { CommandID($0) }
+        let (flows, next) = try await visit.services.store { store throws(StoreError) in
+            var filter = CommandFilter()
+            filter.type = CommandType.flow
+            var flows: [FlowState] = []
+            // Open flows have an index; the ended ones are looked for from the newest on.
+            if after == nil {
+                for shard in 0..<store.shardCount { flows += try store.openFlows(shard: shard, limit: shown) }
+            }
+            let page = try store.page(
+                filter, order: .newestFirst, after: after, limit: shown, until: .now + .milliseconds(250))
+            let known = Set(flows.map(\.command.id))
+            for command in page.commands where !known.contains(command.id) {
+                if let flow = try store.flow(command.id) { flows.append(flow) }
+            }
+            return (flows.sorted { $0.command.id > $1.command.id }, page.next)
+        }
+        return visit.page("Flows", .flows) {
+            tag(.h1, .class("hide")) { "Flows" }
+            if flows.isEmpty {
+                tag(.p, .class("empty")) { next == nil ? "There are no flows yet." : "No flow so far." }
+            } else {
+                tag(.table, .class("list")) {
+                    tag(.thead) {
+                        tag(.tr) {
+                            for title in ["Status", "Flow", "Ended", "Failed", "Age"] {
+                                tag(.th, .the(.scope, "col")) { title }
+                            }
+                        }
+                    }
+                    tag(.tbody) { for flow in flows.prefix(2 * shown) { row(flow, visit) } }
+                }
+            }
+            if let next {
+                tag(.p, .class("more")) {
+                    tag(
+                        .a, .class("button"),
+                        .href(visit.url(PageLink("flows", query: [("before", next.description)])))
+                    ) { "Older" }
+                    tag(.span, .class("dim")) { " Looked back to \(next.madeAt)." }
+                }
+            }
+        }
+    }
+
+    private static func row(_ flow: FlowState, _ visit: Visit) -> HTML {
+        let key = "flow-\(flow.command.id)"
+        return tag(.tr, .data("row", flow.command.id.description)) {
+            tag(.td, .live("\(key)-status")) { flow.command.status.html }
+            tag(.td, .class("c-name")) {
+                tag(.a, .href(visit.url(.flow(flow.command.id)))) {
+                    tag(.bdi) { flow.name.isEmpty ? "flow" : flow.name }
+                    tag(.code, .class("dim")) { " \(flow.command.id.description.suffix(8))" }
+                }
+            }
+            tag(.td) {
+                RowParts.progress(
+                    Int64(flow.nodes - flow.open), of: Int64(flow.nodes), label: "Nodes that have ended", key: key)
+            }
+            tag(.td, .class("num \(flow.failed > 0 ? "bad" : "dim")"), .live("\(key)-failed")) {
+                Figures.grouped(Int64(flow.failed))
+            }
+            tag(.td, .class("num dim")) { flow.command.createdAt.ageHTML(now: visit.now) }
+        }
+    }
+
+    private static func show(_ visit: Visit) async throws -> Response {
+        guard let id = CommandID(visit.request.parameters["id"] ?? "") else {
+            throw Problem(.notFound, "not-found", "The id of a flow is a UUID.")
+        }
+        let found = try await visit.services.store { store throws(StoreError) -> (FlowState, [FlowNodeState])? in
+            guard let flow = try store.flow(id) else { return nil }
+            return (flow, try store.flowNodes(id, after: 0, limit: maxNodes))
+        }
+        guard let (flow, nodes) = found else {
+            throw Problem(.notFound, "not-found", "There is no flow \(id); a node has a page of a command.")
+        }
+        return FlowView(visit: visit, flow: flow, nodes: nodes).response
+    }
+}

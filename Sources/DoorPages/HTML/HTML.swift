@@ -1,0 +1,55 @@
+/// Markup. Texts and values of attributes are escaped by construction: no initializer takes markup as a string.
+package struct HTML: Sendable, Equatable {
+    package private(set) var markup = ""
+
+    package init() {}
+
+    /// - Parameter text: shown as it is. Control characters become U+FFFD.
+    package init(text: String) { Self.escape(text, into: &markup) }
+
+    package init(_ tag: Tag, _ attributes: [Attribute], _ content: HTML) {
+        markup = "<\(tag.rawValue)"
+        for attribute in attributes {
+            markup += " \(attribute.name)"
+            guard let value = attribute.value else { continue }
+            markup += "=\""
+            Self.escape(value, into: &markup)
+            markup += "\""
+        }
+        markup += ">"
+        guard !tag.isVoid else { return }
+        markup += content.markup
+        markup += "</\(tag.rawValue)>"
+    }
+
+    package mutating func append(_ other: HTML) { markup += other.markup }
+
+    package var isEmpty: Bool { markup.isEmpty }
+
+    /// The whole document, whose root is this element.
+    package var document: String { "<!doctype html>\n\(markup)\n" }
+
+    /// The characters `< > & " '` and controls are all that a text or a quoted value must not have (HTML, section 13.1).
+    private static func escape(_ text: String, into markup: inout String) {
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<": markup += "&lt;"
+            case ">": markup += "&gt;"
+            case "&": markup += "&amp;"
+            case "\"": markup += "&quot;"
+            case "'": markup += "&#39;"
+            case "\n", "\t": markup.unicodeScalars.append(scalar)
+            case _ where scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value): markup += "\u{FFFD}"
+            default: markup.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+/// An element with its content.
+func tag(_ tag: Tag, _ attributes: Attribute?..., @HTMLBuilder content: () -> HTML) -> HTML {
+    HTML(tag, attributes.compactMap(\.self), content())
+}
+
+/// An element without content.
+func tag(_ tag: Tag, _ attributes: Attribute?...) -> HTML { HTML(tag, attributes.compactMap(\.self), HTML()) }

@@ -1,0 +1,38 @@
+internal import Door
+internal import Hummingbird
+
+/// The keys, each of which has a visible control too.
+struct KeysPage: Sendable {
+    let route: PageRoute
+
+    var endpoints: [Endpoint] { [route.page("/keys", scopes: Set(Scope.allCases), Self.show)] }
+
+    private static let keys: [(keys: [String], meaning: String)] = [
+        (["/"], "search: the part of an id, a file name, or a reason"),
+        (["j", "k"], "the next and the previous row"), (["Enter"], "open the row"), (["x"], "tick the row"),
+        (["r"], "retry the row, or the command of the page"), (["c"], "cancel it, after a question"),
+        (["g", "o"], "overview"), (["g", "c"], "commands"), (["g", "l"], "links"), (["g", "w"], "workers"),
+        (["g", "u"], "uploads"), (["g", "f"], "flows"), (["g", "s"], "schedules"), (["g", "n"], "upload a file"),
+        (["p"], "pause live updates, and go on"), (["?"], "this page"), (["Esc"], "leave a field"),
+    ]
+
+    private static func show(_ visit: Visit) -> Response {
+        visit.page("Keys", nil) {
+            tag(.h1) { "Keys" }
+            tag(.section, .class("panel"), .the(.label, "Keys")) {
+                tag(.p, .class("dim")) { "They need the script, and are off in fields." }
+                tag(.dl, .class("facts")) {
+                    for entry in keys {
+                        tag(.dt) {
+                            for (index, key) in entry.keys.enumerated() {
+                                if index > 0 { " " }
+                                tag(.kbd) { key }
+                            }
+                        }
+                        tag(.dd) { entry.meaning }
+                    }
+                }
+            }
+        }
+    }
+}

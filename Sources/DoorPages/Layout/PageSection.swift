@@ -1,0 +1,24 @@
+/// The pages that the navigation names.
+enum PageSection: String, CaseIterable {
+    case overview, commands, links, workers, uploads, flows, schedules, upload
+
+    var title: String {
+        switch self {
+        case .upload: "+ Upload"
+        default: rawValue.prefix(1).uppercased() + rawValue.dropFirst()
+        }
+    }
+
+    var link: PageLink {
+        switch self {
+        case .overview: .overview
+        case .commands: .commands
+        case .links: .links
+        case .workers: .workers
+        case .uploads: .uploads
+        case .flows: .flows
+        case .schedules: .schedules
+        case .upload: .upload
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import Commands
+internal import Door
+internal import DoorLive
+internal import Hummingbird
+
+/// A request for a page, with everything that its page needs.
+struct Visit: Sendable {
+    let request: DoorRequest
+    let services: PageServices
+    let url: PageURLs
+    let now: Timestamp
+    let live: LiveSnapshot
+
+    init(_ request: DoorRequest, _ services: PageServices) {
+        self.request = request
+        self.services = services
+        url = PageURLs(baseURL: request.baseURL)
+        now = .now
+        live = services.live.snapshot
+    }
+
+    var principal: Principal? { request.principal }
+    /// Whether the buttons of an operator are shown.
+    var mayControl: Bool { principal?.scopes.contains(.control) ?? false }
+    var mayRead: Bool { principal?.scopes.contains(.read) ?? false }
+    var mayUpload: Bool { principal?.scopes.contains(.upload) ?? false }
+
+    /// The notice that the last action has left.
+    var notice: Notices.Notice? {
+        guard let id = request.query["notice"], let token = principal?.token else { return nil }
+        return services.notices.take(id, for: token)
+    }
+
+    /// The path and query of this page below the base path, for forms that return to it.
+    var ownPath: String {
+        let link = PageLink(path: request.path, query: request.query.items.filter { $0.name != "notice" })
+        return PageURLs(baseURL: "")(link).text
+    }
+
+    func page(_ title: String, _ section: PageSection?, @HTMLBuilder content: () -> HTML) -> Response {
+        PageFields.page(PageFrame(self, title: title, section: section).html(content()))
+    }
+
+    /// Ends an action: the browser gets the page where it was, with a notice.
+    /// - Parameter back: the page of the form; nil: `other`.
+    func done(_ text: String, isProblem: Bool = false, back: String?, or other: PageLink = .overview) -> Response {
+        let token = principal?.token ?? ""
+        let id = services.notices.add(Notices.Notice(text: text, isProblem: isProblem), for: token)
+        guard let back, let path = OwnPath(back) else {
+            var link = other
+            link.query.append(("notice", id))
+            return PageFields.seeOther(url(link))
+        }
+        let separator = path.text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return PageFields.seeOther(url(OwnPath("\(path.text)\(separator)notice=\(id)") ?? path))
+    }
+}
+
+extension PageLink {
+    init(path: [String], query: [(name: String, value: String)]) {
+        self.init()
+        self.path = path
+        self.query = query
+    }
+}

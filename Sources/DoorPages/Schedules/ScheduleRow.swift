@@ -1,0 +1,75 @@
+internal import Commands
+internal import Console
+
+/// A schedule in the list.
+struct ScheduleRow {
+    private static let upcoming = 3
+
+    let schedule: StoredSchedule
+    let visit: Visit
+
+    init(_ schedule: StoredSchedule, _ visit: Visit) {
+        self.schedule = schedule
+        self.visit = visit
+    }
+
+    private var key: String { "schedule-\(schedule.name)" }
+
+    var html: HTML {
+        let definition = schedule.definition
+        return tag(.tr, .data("row", schedule.name)) {
+            tag(.td, .class("c-name")) { tag(.bdi) { schedule.name } }
+            tag(.td) {
+                tag(.code) { definition.expression.description }
+                tag(.span, .class("dim")) { " \(definition.zone)" }
+            }
+            tag(.td) { tag(.bdi) { submits } }
+            tag(.td, .class("num"), .live("\(key)-fired")) { Figures.grouped(schedule.state.fired) }
+            tag(.td, .class("num dim"), .live("\(key)-skipped")) { Figures.grouped(schedule.state.skipped) }
+            tag(.td, .live("\(key)-next")) { next }
+            tag(.td) { if visit.mayControl { buttons } }
+        }
+    }
+
+    private var submits: String {
+        switch schedule.action {
+        case .command(let scheduled): scheduled.draft.type
+        case .flow(let flow): "flow \(flow.name) (\(flow.nodes.count) nodes)"
+        }
+    }
+
+    private var next: HTML {
+        let state = schedule.state
+        if state.paused { return tag(.span, .class("st warn")) { "⏸ paused" } }
+        if let reason = state.reason { return tag(.span, .class("bad")) { "held: \(reason)" } }
+        guard let next = state.next else { return tag(.span, .class("dim")) { "no time follows" } }
+        let times =
+            (try? ScheduleTiming(schedule.definition, in: .system).upcoming(Self.upcoming, after: visit.now)) ?? []
+        return tag(.span) {
+            next.html(now: visit.now)
+            tag(.span, .class("dim")) { next > visit.now ? " in \((next - visit.now).shortText)" : " due" }
+            if times.count > 1 {
+                tag(.span, .class("dim")) {
+                    ", then "
+                    for (index, time) in times.dropFirst().enumerated() {
+                        if index > 0 { ", " }
+                        time.time.nominal.html(now: visit.now)
+                    }
+                }
+            }
+        }
+    }
+
+    private var buttons: HTML {
+        let name = schedule.name
+        var all = RowParts.button(
+            schedule.state.paused ? "resume" : "pause",
+            visit.url(PageLink("schedules", name, schedule.state.paused ? "resume" : "pause")),
+            label: "\(schedule.state.paused ? "Resume" : "Pause") \(name)", tone: "quiet")
+        all.append(
+            RowParts.button(
+                "trigger", visit.url(PageLink("schedules", name, "trigger")), label: "Trigger \(name)", tone: "quiet",
+                asks: "Submit it now?"))
+        return all
+    }
+}

@@ -1,0 +1,53 @@
+internal import Commands
+internal import Console
+
+/// Parts of rows that several pages have.
+enum RowParts {
+    /// A bar with its share in words.
+    /// - Parameter key: of the live update; nil for none.
+    static func progress(_ offset: Int64, of total: Int64, label: String, key: String? = nil) -> HTML {
+        let share = total > 0 ? min(max(Double(offset) / Double(total), 0), 1) : 0
+        return tag(.span, .class("prog")) {
+            tag(
+                .progress, .the(.max, "1000"), .the(.value, "\(Int(share * 1000))"), .the(.label, label),
+                key.map { .live("\($0)-bar") })
+            tag(.span, .class("num"), key.map { .live("\($0)-share") }) {
+                total > 0 ? "\(Int(share * 100)) %" : Figures.bytes(offset)
+            }
+        }
+    }
+
+    /// The end of an id, which a person can copy to the command line.
+    static func shortID(_ id: CommandID) -> HTML {
+        tag(.code, .title(id.description)) { "\(id.description.suffix(8))" }
+    }
+
+    /// A destination without the port that its scheme implies.
+    static func destination(_ destination: Destination) -> String {
+        var text = destination.text
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {
+            text = String(text.dropFirst(scheme == "https://" ? scheme.count : 0))
+            if text.hasSuffix(port) { text = String(text.dropLast(port.count)) }
+        }
+        return text.hasPrefix("file://") ? "this machine" : text
+    }
+
+    /// A hidden field.
+    static func hidden(_ name: String, _ value: String) -> HTML {
+        tag(.input, .the(.type, "hidden"), .the(.name, name), .the(.value, value))
+    }
+
+    /// A button that posts a form of its own.
+    static func button(
+        _ text: String, _ url: PageURL, label: String? = nil, tone: String = "", fields: [(String, String)] = [],
+        asks question: String? = nil
+    ) -> HTML {
+        tag(.form, .class("inline"), .the(.method, "post"), .action(url)) {
+            for (name, value) in fields { hidden(name, value) }
+            tag(
+                .button, .the(.type, "submit"), tone.isEmpty ? nil : .class(tone), label.map { .the(.label, $0) },
+                question.map { .data("ask", $0) }
+            ) { text }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Commands
+
+/// A status as pages show it: a word and a glyph, and a colour in addition.
+extension CommandStatus {
+    var word: String {
+        switch self {
+        case .inDoubt: "in doubt"
+        case .tooManyTimes: "gave up"
+        default: name
+        }
+    }
+
+    var glyph: String {
+        switch self {
+        case .new: "○"
+        case .queued: "◔"
+        case .sent: "▸"
+        case .error: "↻"
+        case .success: "✓"
+        case .cancelled: "–"
+        case .blocked: "⋯"
+        case .inDoubt: "?"
+        case .tooManyTimes: "✕"
+        }
+    }
+
+    /// The class of its colour.
+    var tone: String {
+        switch self {
+        case .success: "ok"
+        case .queued, .sent: "run"
+        case .error, .inDoubt: "warn"
+        case .tooManyTimes: "bad"
+        case .new, .blocked, .cancelled: "dim"
+        }
+    }
+
+    var html: HTML {
+        tag(.span, .class("st \(tone)"), word == name ? nil : .title(name)) {
+            tag(.span, .the(.hidden, "true")) { glyph }
+            " \(word)"
+        }
+    }
+}

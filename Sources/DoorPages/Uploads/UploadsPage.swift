@@ -1,0 +1,72 @@
+internal import Commands
+internal import Console
+internal import Door
+internal import Hummingbird
+internal import Logging
+internal import Store
+internal import Uploads
+
+/// The uploads: those that are open, and those that have ended.
+struct UploadsPage: Sendable {
+    private static let shown = 50
+
+    let route: PageRoute
+
+    var endpoints: [Endpoint] {
+        [route.page("/uploads", Self.show), route.action("/uploads/{id}/remove", Self.remove)]
+    }
+
+    private static func show(_ visit: Visit) async throws -> Response {
+        let (open, over) = try await visit.services.store { store throws(StoreError) in
+            (try newest(store, .open), try newest(store, .complete) + newest(store, .ended))
+        }
+        return visit.page("Uploads", .uploads) {
+            tag(.div, .class("head")) {
+                tag(.h1) { "Uploads in" }
+                if visit.mayUpload { tag(.a, .class("button primary"), .href(visit.url(.upload))) { "+ Upload" } }
+            }
+            list("Open", "open", open, visit, empty: "No upload is open.")
+            list(
+                "Finished", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), visit,
+                empty: "No upload has finished yet.")
+        }
+    }
+
+    /// The newest uploads of all shards.
+    private static func newest(_ store: any CommandStore, _ state: UploadState) throws(StoreError) -> [Upload] {
+        var all: [Upload] = []
+        for shard in 0..<store.shardCount {
+            all += try store.uploads(shard: shard, state: state, order: .newestFirst, after: nil, limit: shown)
+        }
+        return Array(all.sorted { $0.id > $1.id }.prefix(shown))
+    }
+
+    private static func list(
+        _ title: String, _ key: String, _ uploads: [Upload], _ visit: Visit, empty: String
+    ) -> HTML {
+        tag(.section, .class("panel"), .the(.labelledBy, "\(key)-title")) {
+            tag(.h2, .id("\(key)-title")) { title }
+            tag(.div, .data("s", key)) {
+                if uploads.isEmpty {
+                    tag(.p, .class("dim")) { empty }
+                } else {
+                    tag(.ul, .class("rows")) { for upload in uploads { UploadRow(upload, visit).item } }
+                }
+            }
+        }
+    }
+
+    private static func remove(_ visit: Visit, _ form: FormFields) async throws -> Response {
+        guard let id = CommandID(visit.request.parameters["id"] ?? "") else {
+            throw Problem(.notFound, "not-found", "The id of an upload is a UUID.")
+        }
+        do throws(UploadError) {
+            try await visit.services.context.uploads.terminate(id)
+        } catch {
+            return visit.done("\(error.message)", isProblem: true, back: form["back"], or: .uploads)
+        }
+        visit.services.context.logger.notice(
+            "An upload was removed.", metadata: ["upload": "\(id)", "by": "\(visit.request.actor)"])
+        return visit.done("The upload and its bytes are removed.", back: form["back"], or: .uploads)
+    }
+}

@@ -1,0 +1,115 @@
+import Commands
+import Door
+import HTTPTypes
+import Operations
+import Store
+import TestSupport
+import Testing
+
+@testable import DoorPages
+
+struct PageTests {
+    private static let pages = [
+        "/", "/commands", "/links", "/links/up/https:media.example.com:443", "/workers", "/uploads", "/upload",
+        "/flows",
+        "/schedules", "/keys", "/login",
+    ]
+
+    @Test(arguments: pages)
+    func `each page has the fields of security, and nothing inline`(path: String) async throws {
+        try await PagesRig.with(basePath: "/sluice") { rig in
+            try await rig.logIn()
+            let page = try await rig.get(path)
+            #expect(page.status == 200, "\(page.text)")
+            #expect(page[.contentType] == "text/html; charset=utf-8" && page[.cacheControl] == "no-store")
+            #expect(page[.contentSecurityPolicy]?.hasPrefix("default-src 'none'; script-src 'self'") == true)
+            #expect(page[.crossOriginOpenerPolicy] == "same-origin")
+            #expect(page[.crossOriginResourcePolicy] == "same-origin" && page[.referrerPolicy] == "same-origin")
+            #expect(!page.text.contains(" style=") && !page.text.contains("<style") && !page.text.contains("<script>"))
+            #expect(!page.text.lowercased().contains(" on") || page.values(of: "onclick").isEmpty)
+            for name in ["href", "src", "action"] {
+                for url in page.values(of: name) where !url.hasPrefix("#") {
+                    #expect(url.hasPrefix("/sluice/"), "\(url)")
+                }
+            }
+            #expect(page.text.utf8.count <= 30_000)
+        }
+    }
+
+    @Test func `a hostile name stays a text in the list and on its own page`() async throws {
+        let name = "\"><svg onload=alert(1)>\u{202E}gpj"
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let payload = JSONValue.object([
+                .init("file", .string("/srv/\(name)")), .init("to", "https://media.example.com/in/"),
+            ])
+            let draft = CommandDraft(
+                type: "upload", payload: payload.bytes, destination: Destination("https://media.example.com") ?? .none,
+                idempotent: true)
+            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true, now: .now).first).get().id
+            for path in ["/commands", "/commands?q=svg", "/commands/\(id)"] {
+                let page = try await rig.get(path)
+                #expect(page.status == 200 && page.text.contains("&quot;&gt;&lt;svg onload=alert(1)&gt;"), "\(path)")
+                #expect(!page.text.contains("<svg onload"), "\(path)")
+            }
+            let found = try await rig.get("/commands?q=\(id.description.suffix(12))")
+            #expect(found[.location] == "/commands/\(id)")
+        }
+    }
+
+    @Test func `a filter is reflected only as text`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let page = try await rig.get("/commands?type=%22%3E%3Cscript%3E&to=x&status=nonsense&before=nonsense")
+            #expect(page.status == 200 && !page.text.contains("\"><script>"))
+        }
+    }
+
+    @Test func `an action with an old view changes nothing`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true, now: .now).first).get().id
+            let page = try await rig.get("/commands/\(id)")
+            let seen = try #require(page.values(of: "value").first { $0.contains("-") && $0.count < 12 })
+            let cancelled = try await rig.post("/commands/\(id)/cancel", [:])
+            #expect(cancelled.status == 303)
+            #expect(try rig.store.command(id)?.status == .cancelled)
+            let moved = try await rig.post("/commands/\(id)/retry", ["seen": seen])
+            #expect(try rig.store.command(id)?.status == .cancelled)
+            let after = try await rig.get(try #require(moved[.location]))
+            #expect(after.text.contains("It has changed"))
+            #expect(try rig.store.timeline(id).last?.reason == "cancelled by token “ops” at 127.0.0.1")
+            // The notice is shown once.
+            #expect(!(try await rig.get(try #require(moved[.location]))).text.contains("It has changed"))
+        }
+    }
+
+    @Test func `all that match become one action in the background`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let drafts = (0..<60).map { _ in
+                CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+            }
+            _ = rig.store.submit(drafts, allowUnknownTypes: true, now: .now)
+            let list = try await rig.get("/commands")
+            #expect(list.values(of: "data-row").count == 50)
+            let begun = try await rig.post("/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel"])
+            let run = try #require(begun[.location])
+            #expect(run.hasPrefix("/actions/"))
+            try await until("the end of the action") { try rig.store.counts()[.cancelled] == 60 }
+            #expect(try await rig.get(run).status == 200)
+        }
+    }
+
+    @Test func `the assets are small and are kept for a year`() async throws {
+        try await PagesRig.with { rig in
+            let url = try #require(try await rig.get("/login").values(of: "href").first { $0.hasSuffix("style.css") })
+            let style = try await rig.get(url)
+            #expect(style.status == 200 && style[.cacheControl] == "public, max-age=31536000, immutable")
+            #expect(try await rig.get("/assets/000000000000/style.css").status == 404)
+            #expect(Assets.size("style.css") <= 12_000)
+            #expect(Assets.size("live.js") + Assets.size("upload.js") <= 24_000)
+        }
+    }
+}
