@@ -18,7 +18,9 @@ extension ProblemType {
         ProblemType("invalid-concatenation", "The parts of a concatenation cannot be used.", "Name complete parts."),
         ProblemType("invalid-digest", "A digest field has another form (RFC 9530).", "Correct the field."),
         ProblemType("invalid-field", "A field of the upload protocol has another form.", "Correct the field."),
-        ProblemType("invalid-form", "The form is not valid multipart/form-data.", "Send it as RFC 7578 defines it."),
+        ProblemType(
+            "invalid-form", "The form cannot be read, or lacks a value.",
+            "Send it as RFC 7578 defines it, or by the buttons of its page."),
         ProblemType("invalid-metadata", "Upload-Metadata has another form.", "Send it as tus 1.0 defines it."),
         ProblemType("invalid-route", "The token has no such route.", "Use one of “routes”."),
         ProblemType("invalid-text", "A text of the client is too long, or has control characters.", "Shorten it."),

@@ -14,7 +14,7 @@ struct CommandVerbs: Sendable {
 
     @Sendable func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
         guard let verb = verb(form) else {
-            throw Problem(.badRequest, "bad-verb", "The form names no verb; use a button of the page.")
+            throw Problem(.badRequest, "invalid-form", "The form names no verb; use a button of the page.")
         }
         if form["scope"] == "all" {
             let query = CommandsQuery(

@@ -17,7 +17,7 @@ struct FormFields: Sendable {
         }
         let body = try await request.collectBody(limit: Self.maxSize)
         guard let text = String(validating: body.readableBytesView, as: UTF8.self) else {
-            throw Problem(.badRequest, "bad-form", "The form is not UTF-8; use the button of its page.")
+            throw Problem(.badRequest, "invalid-form", "The form is not UTF-8; use the button of its page.")
         }
         query = try DoorQuery(parsing: text)
     }

@@ -34,8 +34,8 @@ extension Problem {
     init(_ error: SluiceError) {
         switch error.code {
         case .noSuchCommand, .ambiguous: self.init(.notFound, "not-found", Self.sentence(error.message))
-        case .notAllowed, .conflict: self.init(.conflict, "not-allowed", Self.sentence(error.message))
-        case .invalid, .usage, .source: self.init(.badRequest, "invalid", Self.sentence(error.message))
+        case .notAllowed, .conflict: self.init(.conflict, "status-conflict", Self.sentence(error.message))
+        case .invalid, .usage, .source: self.init(.badRequest, "invalid-form", Self.sentence(error.message))
         case .tryAgain:
             self.init(
                 .serviceUnavailable, "store-unavailable", "The store is busy; try again in a moment.",

@@ -27,7 +27,7 @@ enum LinkSettings {
         let (name, direction) = try link(of: visit)
         let page = PageLink("links", direction.rawValue, LinkView.part(name))
         guard let destination = Destination(name) else {
-            throw Problem(.badRequest, "not-a-destination", "An uplink has no settings; change those of a destination.")
+            throw Problem(.badRequest, "link-not-found", "An uplink has no settings; change those of a destination.")
         }
         if let pause = form["pause"] {
             let client = visit.services.context.client

@@ -18,7 +18,7 @@ package enum LoginLink {
             methods: [
                 .post: .init(scopes: Set(Scope.allCases)) { request in
                     guard let principal = request.principal, !principal.isSession else {
-                        throw Problem(.forbidden, "token-needed", "A login link needs a bearer token, not a session.")
+                        throw Problem(.forbidden, "no-token", "A login link needs a bearer token, not a session.")
                     }
                     let url = url(request.baseURL, code: authenticator.makeLoginCode(for: principal.token))
                     let body = JSONValue.object([.init("url", .string(url))]).bytes
