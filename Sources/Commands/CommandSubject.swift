@@ -3,7 +3,8 @@ package struct CommandSubject: Sendable, Equatable {
     /// Members of the built-in payloads that name a file, a URL or a program; the first that is there is the title.
     private static let members = ["file", "url", "program", "from", "to", "key", "collection", "presigned"]
 
-    /// The name that a table shows: the path of the file that is sent or written, or the URL that is read.
+    /// The name that a table shows: the path of the file that is sent or written, or the URL that is read. Of a file that
+    /// the door has spooled, whose name is a UUID, the target.
     package let title: String
     /// Every path, URL and name of the payload.
     package let names: [String]
@@ -12,7 +13,12 @@ package struct CommandSubject: Sendable, Equatable {
     package init?(payload: [UInt8]) {
         guard let value = try? JSONValue(parsing: payload) else { return nil }
         let names = Self.members.compactMap { value[$0]?.string }
-        guard let title = names.first else { return nil }
+        guard var title = names.first else { return nil }
+        if let file = value["file"]?.string, file.utf8.count > 36, CommandID(String(file.suffix(36))) != nil,
+            let target = (value["to"] ?? value["key"])?.string
+        {
+            title = target
+        }
         self.title = title
         self.names = names
     }

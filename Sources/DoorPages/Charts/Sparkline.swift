@@ -1,7 +1,7 @@
 internal import Console
 internal import DoorLive
 
-/// A small plot of equal intervals, drawn on the server. The axis begins at zero, and a gap stays a gap.
+/// A small plot of the last hour, drawn on the server. The axis begins at zero, and a gap stays a gap.
 struct SparklineView {
     let series: LiveSeries
     /// For a reader that does not see it.
@@ -11,6 +11,8 @@ struct SparklineView {
 
     private static let width = 240.0
     private static let height = 32.0
+    /// Intervals of 10 s.
+    private static let hour = 360
 
     var html: HTML {
         let top = Swift.max(series.values.compactMap(\.self).max() ?? 0, 1e-9)
@@ -29,11 +31,13 @@ struct SparklineView {
     private func path(_ top: Double, closed: Bool) -> String {
         let values = series.values
         guard values.count > 1 else { return "M0 31H240" }
-        let step = Self.width / Double(values.count - 1)
+        let slots = max(values.count, Self.hour)
+        let step = Self.width / Double(slots - 1)
+        let first = slots - values.count
         var path = ""
         var runStart: Double?
         for (index, value) in values.enumerated() {
-            let x = Double(index) * step
+            let x = Double(first + index) * step
             guard let value else {
                 if closed, let start = runStart { path += "L\(number(x - step)) 32L\(number(start)) 32Z" }
                 runStart = nil

@@ -55,8 +55,8 @@ struct DispatcherTests {
 
     @Test func `a method may present its errors in a form of its own`() async throws {
         let method = Endpoint.Method(
-            scopes: [.read], present: { _, problem in TestEndpoints.text("page of \(problem.type)") }
-        ) { _ in throw Problem(.notFound, "gone", "Gone.") }
+            scopes: [.read], present: { _, problem in TestEndpoints.text("page of \(problem.type)") },
+            { _ in throw Problem(.notFound, "gone", "Gone.") })
         let page = Endpoint("/page", methods: [.get: method])
         try await TestDoor.run([page], authenticate: Self.authenticate) { door in
             let client = try await door.connect()
