@@ -14,6 +14,8 @@ package import Commands
 /// | `worker.<seat>` | pid, concurrency, types, draining, JSON: `WorkerInfo` | worker |
 /// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
 /// | `token.<id>` | an access token of the door, JSON: `TokenRecord` | `sluice token`, door |
+/// | `login.<digest>` | a login code of the door, JSON: `StoredLoginCodes` | `sluice login`, door |
+/// | `door.url` | where the door listens, or last listened | door |
 /// | `door.ready` | when the door last tried whether it can commit, RFC 3339 | door |
 /// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
 package enum SettingKey {
@@ -26,6 +28,8 @@ package enum SettingKey {
     package static let workerPrefix = "worker."
     package static let linkPrefix = "link."
     package static let linkWatched = "link.watched"
+    package static let loginPrefix = "login."
+    package static let doorURL = "door.url"
     package static let doorReady = "door.ready"
 
     /// The key of a pause; nil stands for all.

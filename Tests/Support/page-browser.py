@@ -46,9 +46,8 @@ def until(what, condition):
 
 
 def log_in():
-    address = base.removeprefix("http://")
     link = subprocess.run(
-        [sluice, "login", "--data", data, "--listen", address], check=True, capture_output=True, text=True).stdout.strip()
+        [sluice, "login", "--data", data], check=True, capture_output=True, text=True).stdout.strip()
     driver.get(link)
     driver.find_element(By.CSS_SELECTOR, "main button").click()
     until("the overview", lambda: driver.current_url == base + "/")

@@ -1,5 +1,6 @@
 package import Commands
 package import HTTPTypes
+internal import Host
 package import Logging
 internal import Store
 internal import Synchronization
@@ -19,18 +20,22 @@ package final class Authenticator: Sendable {
     private let clock: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
     private let state = Mutex(State())
+    private let storedCodes: StoredLoginCodes?
 
     /// - Parameters:
+    ///   - storedCodes: the login codes that other processes make; nil: none.
     ///   - clock: the wall clock.
     ///   - sleep: delays the response to a failure.
     package init(
         tokens: TokenCache, cookie: SessionCookie, logger: Logger,
+        storedCodes: StoredLoginCodes? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.tokens = tokens
         self.cookie = cookie
         self.logger = logger
+        self.storedCodes = storedCodes
         self.clock = clock
         self.sleep = sleep
     }
@@ -101,11 +106,24 @@ package final class Authenticator: Sendable {
     package func logIn(
         code: String, client: String
     ) async throws(Problem) -> (cookie: String, principal: Principal) {
-        guard let token = state.withLock({ $0.codes.redeem(code, now: clock()) }) else {
+        guard let token = try await token(ofCode: code) else {
             throw await refusal(
                 .code, "The login link was used already, or is older than 10 minutes; make a new one.", client)
         }
         return begin(try await principal(ofSession: token), client)
+    }
+
+    private func token(ofCode code: String) async throws(Problem) -> String? {
+        if let token = state.withLock({ $0.codes.redeem(code, now: clock()) }) { return token }
+        guard let storedCodes else { return nil }
+        let now = clock()
+        do throws(StoreError) {
+            return try await onThread("door-login") { () throws(StoreError) in
+                try storedCodes.redeem(code, now: now)
+            }
+        } catch {
+            throw unreadable(error)
+        }
     }
 
     /// Ends the sessions of a request.
@@ -187,11 +205,15 @@ package final class Authenticator: Sendable {
         do throws(StoreError) {
             return try await tokens.token(id)
         } catch {
-            logger.error("The tokens cannot be read: \(error.message)")
-            throw Problem(
-                .serviceUnavailable, "store-unavailable", "The tokens cannot be read now; try again.",
-                fields: [.retryAfter: "2"])
+            throw unreadable(error)
         }
+    }
+
+    private func unreadable(_ error: StoreError) -> Problem {
+        logger.error("The tokens cannot be read: \(error.message)")
+        return Problem(
+            .serviceUnavailable, "store-unavailable", "The tokens cannot be read now; try again.",
+            fields: [.retryAfter: "2"])
     }
 
     // MARK: Failures

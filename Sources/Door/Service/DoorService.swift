@@ -61,6 +61,10 @@ package struct DoorService: Service {
     package func run() async throws {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
+        // The address of an earlier door must not be taken for that of this one.
+        try await onThread("door-url") { [client] () throws(StoreError) in
+            try client.store.set(SettingKey.doorURL, to: nil)
+        }
         let engine = UploadEngine(
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
@@ -81,7 +85,8 @@ package struct DoorService: Service {
         defer { tokens.close() }
         let isSecure = configuration.url(at: address).hasPrefix("https:")
         let authenticator = Authenticator(
-            tokens: tokens, cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure), logger: logger)
+            tokens: tokens, cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure), logger: logger,
+            storedCodes: StoredLoginCodes(client.store))
         var server = DoorServerConfiguration()
         (server.host, server.port) = (address.host, address.port)
         server.basePath = configuration.basePath
@@ -98,7 +103,7 @@ package struct DoorService: Service {
         let context = DoorContext(
             client: client, uploads: engine, routes: routes, registry: registry, authenticator: authenticator,
             configuration: configuration, statistics: DoorStatistics(), certificate: certificate, logger: logger)
-        var endpoints = endpoints(engine) + [LoginLink.endpoint(authenticator)]
+        var endpoints = endpoints(engine)
         for part in parts { endpoints += try await part.endpoints(context) }
         let observe: @Sendable (CompletedRequest) -> Void = { [parts] request in
             for part in parts { part.observe(request) }
@@ -115,6 +120,9 @@ package struct DoorService: Service {
                     group.addTask {
                         let port = try await door.port()
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
+                        try await onThread("door-url") { [client] () throws(StoreError) in
+                            try client.store.set(SettingKey.doorURL, to: url)
+                        }
                         whenListening(
                             Listening(
                                 url: url, tokenFile: client.directory.doorToken,

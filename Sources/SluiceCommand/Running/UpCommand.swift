@@ -111,7 +111,7 @@ struct UpCommand: AsyncParsableCommand {
         }
         watchdog.start(logger: logger) {
             welcome(directory, address, file.door)
-            if let address { Self.showLogin(directory, address) }
+            if address != nil { Self.showLogin(directory, store) }
             Notify.ready()
         } onSilence: {
             supervisor.kill(Self.coordinator)
@@ -179,12 +179,12 @@ struct UpCommand: AsyncParsableCommand {
 
     /// Prints a login link when the door listens. Only for a person at the terminal: a log is kept longer than a credential
     /// should be.
-    private static func showLogin(_ directory: DataDirectory, _ address: ListenAddress) {
-        guard Diagnostics.isTerminal, address.port != 0 else { return }
+    private static func showLogin(_ directory: DataDirectory, _ store: SQLiteStore) {
+        guard Diagnostics.isTerminal else { return }
         startThread(named: "sluice-login") {
             let end = MonotonicTime.now + .seconds(30)
             while MonotonicTime.now < end {
-                if directory.run.probe(.door).isHeld, let url = try? DoorLogin.link(directory, at: address) {
+                if let url = try? DoorLogin.link(directory, store) {
                     Diagnostics.write("  open     \(url)  (once, within 10 minutes)\n")
                     return
                 }

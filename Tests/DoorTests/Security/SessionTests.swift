@@ -1,5 +1,6 @@
 import Commands
 import HTTPTypes
+import Store
 import Testing
 
 @testable import Door
@@ -15,6 +16,22 @@ struct SessionTests {
         #expect(codes.redeem(first, now: now) == nil)
         #expect(codes.redeem(second, now: now + .seconds(600)) == nil)
         #expect(codes.redeem("", now: now) == nil)
+    }
+
+    @Test func `a login code in the store is valid once, for ten minutes, and only its digest is stored`() throws {
+        let store = MemoryStore()
+        let codes = StoredLoginCodes(store)
+        let (first, second) = (try codes.make(for: "t", now: now), try codes.make(for: "t", now: now))
+        let settings = store.settings(prefix: SettingKey.loginPrefix)
+        #expect(settings.count == 2 && !settings.description.contains(first))
+        #expect(try codes.redeem(first, now: now + .milliseconds(599_999)) == "t")
+        #expect(try codes.redeem(first, now: now) == nil)
+        #expect(try codes.redeem(second, now: now + .seconds(600)) == nil)
+        #expect(try codes.redeem("", now: now) == nil)
+        #expect(try codes.redeem("other", now: now) == nil)
+        _ = try codes.make(for: "t", now: now)
+        _ = try codes.make(for: "t", now: now + .seconds(601))
+        #expect(store.settings(prefix: SettingKey.loginPrefix).count == 1, "expired codes are removed")
     }
 
     @Test func `the oldest of many unused codes is dropped`() {
