@@ -16,6 +16,8 @@
   small     uploads of 16 KB a second by wrk, 64 connections
   many      200 tus uploads at once, relative to the disk; memory of the door; other requests meanwhile
   idle      10,000 idle and slow connections
+  lists     the API, the pages and the metrics beside 1,000,000 commands
+  streams   no-ops a second beside 500 pages and 10 logs
 
 Each comparison alternates the programs. A value is the median of --runs runs (default 5). Build first:
 swift build -c release --static-swift-stdlib --product sluice
@@ -57,6 +59,8 @@ FIGURES = {
     "small": figures_door.small,
     "many": figures_door.many,
     "idle": figures_door.idle,
+    "lists": figures_door.lists,
+    "streams": figures_door.streams,
 }
 
 

@@ -1,5 +1,7 @@
-"""Uploads into the door, and connections that do nothing."""
+"""Uploads into the door, connections that do nothing, lists, and streams of events."""
 
+import asyncio
+import json
 import multiprocessing
 import os
 import resource
@@ -145,3 +147,104 @@ def idle(rig):
     until("the end of the connections", closed, 60, 0.5)
     rig.add("until the last of them is closed", time.monotonic() - begin, "s", at_most=15)
     rig.add("the door answers afterwards", door.latency(door.connect()) * 1000, "ms", at_most=50)
+
+
+def lists(rig):
+    count = rig.count(1_000_000, 1000)
+    door = Door(rig)
+    line = b'{"payload":{}}\n'
+    rig.sluice("submit", "noop", "--payload", "-", input=line * count, stdin=None)
+    connection = door.connect()
+
+    def times(path, fields):
+        waits = []
+        for _ in range(200):
+            begin = time.monotonic()
+            connection.request("GET", path, headers=fields)
+            answer = connection.getresponse()
+            body = answer.read()
+            waits.append((time.monotonic() - begin) * 1000)
+            assert answer.status == 200, (path, answer.status, body[:200])
+        return waits, body
+
+    _, body = times("/api/v1/commands?limit=1", door.fields)
+    command = json.loads(body)["commands"][0]["id"]
+    for name, path in (
+        ("get", f"/commands/{command}"), ("counts", "/counts"), ("a list of 100, newest first", "/commands?limit=100"),
+        ("a list of 100 in one status, oldest first", "/commands?limit=100&status=new&order=old"),
+    ):
+        waits, _ = times(f"/api/v1{path}", door.fields)
+        rig.add(f"API beside {count:,} commands: {name}, p99", percentile(0.99, waits), "ms", at_most=20)
+    link, _ = rig.sluice("login")
+    code = link.strip().split("code=")[1]
+    connection.request(
+        "POST", "/login", body=f"code={code}",
+        headers={"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"})
+    answer = connection.getresponse()
+    answer.read()
+    session = {"Cookie": answer.headers["Set-Cookie"].split(";")[0]}
+    for name, path in (("overview", "/"), ("commands", "/commands"), ("a command", f"/commands/{command}")):
+        waits, body = times(path, session)
+        rig.add(f"page {name}, p99", percentile(0.99, waits), "ms", at_most=100, note=f"{len(body) / 1000:.0f} kB")
+    waits, _ = times("/metrics", door.fields)
+    rig.add("metrics, p99", percentile(0.99, waits), "ms", at_most=20)
+
+
+def streams(rig):
+    """500 pages and 10 logs, while workers run no-ops; the drain with and without them alternates."""
+    count = rig.count(100_000, 1000)
+    alone, beside, share = [], [], []
+    for _ in range(rig.runs):
+        for has_readers in (False, True):
+            rate, used = drain(rig, count, has_readers)
+            (beside if has_readers else alone).append(rate)
+            if has_readers:
+                share.append(used)
+            rig.stop()
+    rig.add("no-ops with an idle door", alone, "/s")
+    rig.add("with 500 pages and 10 logs", beside, "/s")
+    rig.add("with them, of without", [100 * b / a for a, b in zip(alone, beside)], "%", at_least=95,
+            note="the readers are Python on the same cores")
+    rig.add("door, for 500 pages without work", share, "cores", at_most=0.3)
+
+
+def drain(rig, count, has_readers):
+    door = Door(rig)
+    readers = multiprocessing.Process(target=read_streams, args=(door, 500, 10)) if has_readers else None
+    used = 0.0
+    if readers:
+        readers.start()
+        time.sleep(3)
+        begin = processor_time(door.process.pid)
+        time.sleep(5)
+        used = (processor_time(door.process.pid) - begin) / 5
+    rig.sluice("submit", "noop", "--payload", "-", input=b'{"payload":{}}\n' * count, stdin=None)
+    begin = time.monotonic()
+    rig.start(rig.sluice_path, "up", "--workers", "2", "--data", rig.data_directory)
+    rig.until_ended(count)
+    rate = count / (time.monotonic() - begin)
+    if readers:
+        readers.terminate()
+        readers.join()
+    return rate, used
+
+
+def processor_time(pid):
+    """Seconds of user and system time."""
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def read_streams(door, views, logs):
+    async def read(query):
+        reader, writer = await asyncio.open_connection("127.0.0.1", door.port, limit=1 << 20)
+        writer.write(
+            f"GET /api/v1/events{query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {door.token}\r\n\r\n".encode())
+        while await reader.read(1 << 16):
+            pass
+
+    async def main():
+        await asyncio.gather(*[read("") for _ in range(views)], *[read("?stream=log") for _ in range(logs)])
+
+    asyncio.run(main())
