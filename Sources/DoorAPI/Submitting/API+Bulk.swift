@@ -56,6 +56,7 @@ extension API {
             let draft = Result { () throws(Problem) in
                 var line = try SubmitLine(Array(text))
                 try line.use(key, line: index + 1)
+                try policy.check(line.type)
                 return try line.draft(policy, try registry(for: line.type))
             }
             lines.append(Line(number: index + 1, draft: draft))

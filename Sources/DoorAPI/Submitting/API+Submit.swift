@@ -36,7 +36,8 @@ extension API {
             try await JSONBody.bytes(request, types: ["application/json"], limit: Self.maxCommand))
         try line.use(key)
         let draft = try await onThread("door-submit") { [line] () throws(Problem) in
-            try line.draft(policy, try registry(for: line.type))
+            try policy.check(line.type)
+            return try line.draft(policy, try registry(for: line.type))
         }
         let submission: Submission
         do { submission = try await client.submitOrFind(draft) } catch let error as SluiceError {

@@ -46,7 +46,8 @@ struct SubmitPolicy: Sendable {
         }
     }
 
-    private func check(_ type: String) throws(Problem) {
+    /// - Throws: 403 for a type that is not permitted.
+    func check(_ type: String) throws(Problem) {
         guard allowance.types.contains(type) else {
             let types = allowance.types.sorted().joined(separator: ", ")
             throw Problem(

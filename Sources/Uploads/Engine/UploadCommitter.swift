@@ -24,6 +24,8 @@ final class UploadCommitter: Sendable {
     /// Gets the commands that may run now, after their commit.
     private let hint: @Sendable ([CommandID]) -> Void
     private let lanes: [Lane]
+    /// Reads do not wait behind commits, which wait for the disk.
+    private let readers = (0..<4).map { BlockingThread(named: "upload-reads-\($0)") }
     private let waiting: Mutex<[[Entry]]>
     private let commitTime = Timer(label: "sluice.commit", dimensions: [("role", "door")])
     private let commitRows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
@@ -42,7 +44,10 @@ final class UploadCommitter: Sendable {
         waiting = Mutex(Array(repeating: [], count: store.shardCount))
     }
 
-    deinit { for lane in lanes { lane.thread.close() } }
+    deinit {
+        for lane in lanes { lane.thread.close() }
+        for reader in readers { reader.close() }
+    }
 
     func commit(_ write: UploadWrite) async throws(StoreError) -> UploadChange {
         let lane = lanes[write.id.shard(of: lanes.count)]
@@ -78,13 +83,13 @@ final class UploadCommitter: Sendable {
         }
     }
 
-    /// Reads on the thread of a shard's commits, after those that were handed in before.
+    /// Reads what is committed.
     func read<Value: Sendable>(
         _ id: CommandID, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         let result = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, StoreError>, Never>) in
-            lanes[id.shard(of: lanes.count)].thread.perform { [store] in
+            readers[id.shard(of: lanes.count) % readers.count].perform { [store] in
                 continuation.resume(returning: Result { () throws(StoreError) in try body(store) })
             }
         }
