@@ -7,10 +7,10 @@ import Testing
 extension EndToEndTests {
     /// No acknowledged command is lost, and none that may run once runs twice, whichever process dies at any time.
     ///
-    /// `SLUICE_KILLS` sets the number of kills (default 100), and `SLUICE_SEED` repeats a schedule of faults.
+    /// `SLUICE_KILLS` sets the number of kills (default 60), and `SLUICE_SEED` repeats a schedule of faults.
     /// `deploy/torture` runs the test over many seeds.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct KillTests {
-        static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 100
+        static let kills = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 60
 
         @Test func `a seed repeats its schedule of faults, and another seed gives another schedule`() {
             func faults(_ seed: UInt64) -> [FaultSchedule.Fault] {
@@ -20,7 +20,7 @@ extension EndToEndTests {
             #expect(faults(7) == faults(7) && faults(7) != faults(8))
         }
 
-        @Test func `a hundred kills lose no command and run none twice`() async throws {
+        @Test func `dozens of kills lose no command and run none twice`() async throws {
             var random = SeededRandom.announced("kill test")
             let schedule = FaultSchedule(kills: Self.kills, slots: Torture.slots, using: &random)
             let seed = random.seed
