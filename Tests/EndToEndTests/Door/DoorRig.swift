@@ -60,6 +60,11 @@ final class DoorRig: Sendable {
             program: "/usr/bin/curl", ["-sS", "-H", "Authorization: Bearer \(try token)"] + arguments, within: limit)
     }
 
+    func curl(_ arguments: [String]) async throws -> Installation.Finished {
+        try await installation.run(
+            program: "/usr/bin/curl", ["-sS", "-H", "Authorization: Bearer \(try token)"] + arguments)
+    }
+
     /// The log of the present process.
     var errors: String { process.value?.errors ?? "" }
 

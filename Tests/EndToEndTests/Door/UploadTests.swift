@@ -96,6 +96,30 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a resumable upload that gets more bytes than it has takes no more requests`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let version = ["-H", "Upload-Draft-Interop-Version: 8"]
+                let made = try await door.curl(
+                    ["-i", "-X", "POST", "-H", "Upload-Complete: ?0", "-H", "Upload-Length: 5"] + version
+                        + [door.endpoint])
+                let line = made.output.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                let location = try #require(line, "\(made.output)")
+                let url = String(location.dropFirst("Location: ".count))
+                #expect(made.output.contains("Upload-Offset: 0"))
+                let more = try await door.curl(
+                    [
+                        "-i", "-X", "PATCH", "-H", "Upload-Complete: ?1", "-H", "Upload-Offset: 0", "-H",
+                        "Content-Type: application/partial-upload", "-H", "Transfer-Encoding: chunked", "-d",
+                        "nine byte",
+                    ] + version + [url])
+                #expect(more.output.contains("HTTP/1.1 400") && more.output.contains("Upload-Complete: ?0"))
+                #expect(more.output.contains("inconsistent-upload-length"), "\(more.output)")
+                let head = try await door.curl(["--head"] + version + [url])
+                #expect(head.output.contains("HTTP/1.1 410"), "\(head.output)")
+            }
+        }
+
         @Test(.enabled(if: isAvailable(program("strace") != nil), "needs strace"))
         func `bytes whose sync has failed are not stated, and are sent again`() async throws {
             try await Installation.with { installation in

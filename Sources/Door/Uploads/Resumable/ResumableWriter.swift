@@ -33,6 +33,7 @@ struct ResumableWriter {
     func created(_ upload: Upload) -> UploadReply {
         var fields = common(upload)
         fields[.location] = location(upload.id)
+        fields[.uploadOffset] = "\(upload.offset)"
         return UploadReply(status: .created, fields: fields)
     }
 
@@ -104,10 +105,11 @@ struct ResumableWriter {
         return problem
     }
 
-    /// Adds the field that tells an error of the protocol from one of the complete upload.
+    /// Adds the limits, and the field that tells an error of the protocol from one of the complete upload.
     func problem(_ problem: Problem) -> Problem {
-        guard !problem.fields.contains(dialect.completeField) else { return problem }
         var problem = problem
+        problem.fields[.uploadLimit] = Self.limit(limits)
+        guard !problem.fields.contains(dialect.completeField) else { return problem }
         dialect.setComplete(false, in: &problem.fields)
         return problem
     }

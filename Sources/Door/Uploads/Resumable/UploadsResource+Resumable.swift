@@ -8,9 +8,12 @@ extension UploadsResource {
         // URLSession adds the fields to each upload by itself. A form is taken whole: without a 104 its client does not
         // resume it.
         let isForm = MediaType.read(request.fields) == MediaType.form
-        guard let creation = try ResumableReader.creation(request.fields, dialect) else {
-            return try await createPlain(request)
+        let writer = writer(dialect, request)
+        let read: ResumableCreation?
+        do throws(Problem) { read = try ResumableReader.creation(request.fields, dialect) } catch {
+            throw writer.problem(error)
         }
+        guard let creation = read else { return try await createPlain(request) }
         if isForm {
             guard creation.append.completion == .atEnd else {
                 throw Problem(
@@ -18,13 +21,13 @@ extension UploadsResource {
             }
             return try await createPlain(request)
         }
-        let writer = writer(dialect, request)
         return try await reporting(writer) {
             var upload = try await service.create(
                 try resumableFacts(creation, request, dialect), length: creation.length, key: try key(request))
             do {
                 upload = try await receive(creation.append, upload, writer, request)
             } catch let error as UploadError {
+                let error = await endIfExceeded(error, upload)
                 throw writer.problem(error, provided: 0, location: location(request)(upload.id))
             }
             guard upload.state == .complete else { return writer.created(upload) }
@@ -45,7 +48,7 @@ extension UploadsResource {
                     upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
                 }
             } catch let error as UploadError {
-                throw writer.problem(error, provided: append.offset)
+                throw writer.problem(await endIfExceeded(error, upload), provided: append.offset)
             }
             guard upload.state == .complete else { return writer.appended(upload) }
             return writer.completed(upload, await completed(upload, request))
@@ -59,6 +62,15 @@ extension UploadsResource {
         } catch let error as UploadError {
             throw writer.problem(error)
         }
+    }
+
+    /// Ends an upload whose client has sent more bytes than it has: it takes no more requests (draft -12, section 4.1.2).
+    private func endIfExceeded(_ error: UploadError, _ upload: Upload) async -> UploadError {
+        guard case .tooLarge(let limit) = error.code, limit == upload.length else { return error }
+        do throws(UploadError) { try await service.terminate(upload.id) } catch { return error }
+        return UploadError(
+            .inconsistentLength,
+            "The request brings more bytes than the \(limit) of the upload, which has ended; send the file anew.")
     }
 
     /// Checks an append to a complete upload. Its client may repeat the last one without bytes where it got no response.
