@@ -113,6 +113,33 @@ extension EndToEndTests {
         }
 
         @Test(arguments: ReverseProxy.Kind.allCases)
+        func `pages have links below the path, and events come one by one`(_ kind: ReverseProxy.Kind) async throws {
+            try await with(kind) { installation, door, proxy in
+                // HAProxy takes a moment until its check of the door has succeeded.
+                let page = try await awaited("the page") { () async throws -> String? in
+                    let page = try await curl(installation, door, proxy, "\(proxy.url)/login")
+                    return page.contains(" 200") ? page : nil
+                }
+                #expect(page.contains("action=\"/sluice/login\"") && page.contains("href=\"/sluice/assets/"), "\(page)")
+                #expect(!page.contains("\"/login") && !page.contains("\"/assets/"))
+                let overview = try await curl(installation, door, proxy, "\(proxy.url)/")
+                #expect(overview.contains("href=\"/sluice/commands") && !overview.contains("href=\"/commands"))
+                let stream = try installation.start(
+                    program: "/usr/bin/curl",
+                    [
+                        "-sSN", "--http1.1", "--cacert", proxy.certificate, "-H",
+                        "Authorization: Bearer \(try door.token)", "\(proxy.url)/api/v1/events?stream=log",
+                    ])
+                try await until("the head of the stream") { stream.output.contains("retry:") }
+                let submitted = try await installation.sluice("submit", "noop")
+                let id = try #require(submitted.ids.first)
+                // The stream does not end: a proxy that gathers responses would pass nothing on.
+                try await until("the event") { stream.output.contains("\(id)") }
+                #expect(stream.ending == nil)
+            }
+        }
+
+        @Test(arguments: ReverseProxy.Kind.allCases)
         func `the proxy names the client, and a client cannot`(_ kind: ReverseProxy.Kind) async throws {
             try await with(kind) { installation, door, proxy in
                 let response = try await installation.run(
