@@ -14,11 +14,12 @@ internal import Telemetry
 struct DoorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "door",
-        abstract: "Take uploads over HTTP.",
+        abstract: "Serve uploads, the API, events, metrics and pages over HTTP.",
         discussion: """
             Clients upload by tus 1.0, by resumable uploads of the IETF, by PUT or POST, or by a form. An offset that the \
             door states is on disk: after a crash of the door, of the client or of the network an upload goes on from there. \
-            A data directory has one door; a second one exits with 75.
+            A data directory has one door; a second one exits with 75. Programs use /api/v1 (described by \
+            /api/v1/openapi.json) and /metrics; “sluice login” prints a link to the pages.
 
             Every request needs a token. The door makes one at its first start, in keys/door.token of the data directory; \
             “sluice token create” makes others, which may do less. The example gives it to curl in a descriptor: every user of \

@@ -50,7 +50,7 @@ struct UpCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Take uploads over HTTP there, see “sluice door --help” (default: door.listen of sluice.yaml, else no door).",
+            "Run a door there: uploads, API, metrics and pages over HTTP; see “sluice door --help” (default: door.listen of sluice.yaml, else no door).",
             valueName: "host:port"))
     var listen: ListenAddress?
 
