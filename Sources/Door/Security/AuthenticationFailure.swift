@@ -23,7 +23,7 @@ extension Problem {
     static func unauthorized(_ failure: AuthenticationFailure, _ detail: String) -> Problem {
         let type =
             switch failure {
-            case .missing: "no-token"
+            case .missing: "token-missing"
             case .malformed, .unknown: "invalid-token"
             case .expired: "expired-token"
             case .revoked: "revoked-token"

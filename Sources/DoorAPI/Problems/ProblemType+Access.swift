@@ -8,7 +8,6 @@ extension ProblemType {
         ProblemType(
             "invalid-login-code", "The login code is unknown, was used, or has expired.", "Ask for a new login link."),
         ProblemType("invalid-token", "There is no such token.", "Check the text of the token."),
-        ProblemType("no-token", "The request has no token.", "Send one as “Authorization: Bearer …”."),
         ProblemType("revoked-token", "The token was revoked.", "Use another token."),
         ProblemType("scope-missing", "The token lacks a scope.", "Use a token that has one of the named scopes."),
         ProblemType("session-ended", "The session was idle for too long, or has ended.", "Log in again."),

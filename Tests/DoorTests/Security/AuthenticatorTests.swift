@@ -89,7 +89,7 @@ struct AuthenticatorTests {
         let bed = Bed()
         for _ in 0..<20 {
             let problem = try await bed.refusal([:])
-            #expect(problem.status == .unauthorized && problem.type == "no-token")
+            #expect(problem.status == .unauthorized && problem.type == "token-missing")
             #expect(problem.fields[.wwwAuthenticate] == #"Bearer realm="sluice""#)
         }
         #expect(bed.delays.value.isEmpty && bed.authenticator.failureCounts == [.missing: 20])
