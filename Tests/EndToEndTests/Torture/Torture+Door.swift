@@ -16,6 +16,8 @@ extension Torture {
     func uploadThroughDoor() async throws {
         var random = SeededRandom(seed: seed ^ 0xD00D)
         var number = 0
+        // The first door makes the token.
+        try await until("the token") { self.writeTokenField() }
         while isUnderFire.load(ordering: .relaxed) {
             number += 1
             let source = sources[random.number(in: 0..<sources.count)]
@@ -35,11 +37,6 @@ extension Torture {
         ]
         if let key { arguments += ["-H", "Idempotency-Key: \(key)"] }
         while isUnderFire.load(ordering: .relaxed) {
-            guard writeTokenField() else {
-                // The first door makes the token.
-                try await Task.sleep(for: .milliseconds(50))
-                continue
-            }
             let child = try installation.start(program: "/usr/bin/curl", arguments)
             if let death {
                 try await Task.sleep(for: death)
@@ -68,7 +65,6 @@ extension Torture {
     private var tokenField: String { "\(installation.directory.path)/token-field" }
 
     private func writeTokenField() -> Bool {
-        if FileManager.default.fileExists(atPath: tokenField) { return true }
         guard let token = contents(of: DataDirectory(path: installation.data).doorToken), !token.isEmpty else {
             return false
         }
