@@ -35,7 +35,9 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let others = await configuration(directory) + schedules() + routes() + StoredDataCheck(directory).findings()
+        let others =
+            await configuration(directory) + schedules() + routes() + StoredDataCheck(directory).findings()
+            + SpooledDataCheck(directory).findings()
         let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)

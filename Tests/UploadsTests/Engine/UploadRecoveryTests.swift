@@ -83,13 +83,7 @@ struct UploadRecoveryTests {
         rig.advance(.seconds(4000))
         while await engine.tidy() > 0 {}
         #expect(rig.bytes(upload.id) == [1])
-        try rig.store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "boot"))
-        let shard = upload.id.shard(of: 2)
-        func apply(_ write: ExecutionWrite) throws {
-            _ = try rig.store.apply([write], shard: shard, seat: 1, epoch: 1, now: rig.now, timeout: .seconds(1))
-        }
-        try apply(.claim(upload.id, sent: true))
-        try apply(.end(upload.id, claim: 1, .success(result: nil)))
+        try rig.succeed(upload.id)
         #expect(try rig.store.command(upload.id)?.status == .success)
         rig.advance(.seconds(49))
         while await engine.tidy() > 0 {}

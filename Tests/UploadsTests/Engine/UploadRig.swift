@@ -47,6 +47,15 @@ final class UploadRig: Sendable {
             clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
+    /// Executes a command with success.
+    func succeed(_ id: CommandID) throws {
+        try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "boot"))
+        for write: ExecutionWrite in [.claim(id, sent: true), .end(id, claim: 1, .success(result: nil))] {
+            _ = try store.apply(
+                [write], shard: id.shard(of: store.shardCount), seat: 1, epoch: 1, now: now, timeout: .seconds(1))
+        }
+    }
+
     func spooledFiles() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: spool.path) }
     func bytes(_ id: CommandID) -> [UInt8]? { contents(of: spool.file(of: id)) }
 }

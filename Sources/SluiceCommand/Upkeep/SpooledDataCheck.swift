@@ -1,0 +1,57 @@
+internal import Commands
+internal import Console
+internal import Host
+internal import Inspection
+internal import Store
+internal import Uploads
+
+/// The checks of `doctor` on the door and its uploads. It changes nothing.
+struct SpooledDataCheck {
+    private let directory: DataDirectory
+
+    /// Damaged uploads that are listed.
+    private static let maxDamaged = 20
+
+    init(_ directory: DataDirectory) { self.directory = directory }
+
+    func findings() -> [Finding] {
+        // The check of the shards says why there is no store.
+        guard let store = try? SQLiteStore(directory: directory, create: false) else { return [] }
+        let door = directory.run.probe(.door)
+        let running = Finding(
+            "door", door.isHeld ? .ok : .note,
+            door.isHeld
+                ? "running\(door.pid.map { ", pid \($0)" } ?? "")"
+                : "not running: “sluice door” or “sluice up --listen” starts one")
+        return [running] + uploads(store)
+    }
+
+    private func uploads(_ store: SQLiteStore) -> [Finding] {
+        let check = SpoolCheck(store: store, spool: SpoolDirectory(path: directory.uploads))
+        var result = SpoolCheck.Result()
+        for shard in 0..<store.shardCount {
+            // The check of the shards says why one cannot be read.
+            try? check.run(shard: shard, into: &result)
+        }
+        let summary = "\(result.open) open, \(result.complete) complete, \(Figures.bytes(result.bytes)) in the spool"
+        var findings = [Finding("uploads", .ok, summary)]
+        findings += result.damaged.prefix(Self.maxDamaged).map { Finding("upload", .broken, Self.sentence($0)) }
+        if result.damaged.count > Self.maxDamaged {
+            findings.append(
+                Finding("upload", .broken, "\(result.damaged.count - Self.maxDamaged) more uploads have lost bytes"))
+        }
+        return findings
+    }
+
+    private static func sentence(_ damage: SpoolCheck.Damage) -> String {
+        let upload = damage.upload
+        let bytes = damage.size.map { "has \($0) of its \(upload.offset) bytes" } ?? "has no file"
+        let consequence =
+            switch (upload.state, upload.command) {
+            case (.open, _): "the next start of the door ends it, and its client sends the file again"
+            case (_, let command?): "command \(command) cannot succeed; cancel it, and have the file sent again"
+            case (_, nil): "have the file sent again, and remove it with “sluice uploads remove”"
+            }
+        return "\(upload.id) \(bytes) in the spool: \(consequence)"
+    }
+}

@@ -1,0 +1,82 @@
+internal import Commands
+internal import Glibc
+package import Store
+
+/// Compares the rows of uploads with their files in the spool. It changes nothing, and may run beside a door. All calls
+/// block.
+package struct SpoolCheck {
+    /// The uploads of the shards that were compared.
+    package struct Result: Sendable, Equatable {
+        /// Uploads that receive bytes.
+        package var open = 0
+        /// Uploads that have all their bytes.
+        package var complete = 0
+        /// Bytes that the rows have in the spool.
+        package var bytes: Int64 = 0
+        /// Uploads with fewer bytes in the spool than clients were told, by id.
+        package var damaged: [Damage] = []
+
+        package init(open: Int = 0, complete: Int = 0, bytes: Int64 = 0) {
+            self.open = open
+            self.complete = complete
+            self.bytes = bytes
+        }
+    }
+
+    /// An upload with too few bytes.
+    package struct Damage: Sendable, Equatable {
+        package let upload: Upload
+        /// Bytes in its file; nil where the file is missing.
+        package let size: Int64?
+    }
+
+    private let store: any CommandStore
+    private let spool: SpoolDirectory
+
+    package init(store: any CommandStore, spool: SpoolDirectory) {
+        self.store = store
+        self.spool = spool
+    }
+
+    /// Adds the uploads of a shard to `result`.
+    package func run(shard: Int, into result: inout Result) throws(StoreError) {
+        var after: CommandID?
+        while true {
+            let page = try store.uploads(
+                shard: shard, state: nil, order: .oldestFirst, after: after, limit: 1000)
+            for upload in page { try check(upload, &result) }
+            guard let last = page.last else { return }
+            after = last.id
+        }
+    }
+
+    private func check(_ upload: Upload, _ result: inout Result) throws(StoreError) {
+        switch upload.state {
+        case .open: result.open += 1
+        case .complete: result.complete += 1
+        case .ended: return
+        }
+        guard upload.storage == .file, upload.offset > 0 else { return }
+        result.bytes += upload.offset
+        guard damage(of: upload) != nil else { return }
+        // The door may have deleted the bytes since the row was read.
+        guard let now = try store.upload(upload.id), now.storage == .file, now.state != .ended,
+            let damage = damage(of: now), try needsBytes(now)
+        else { return }
+        result.damaged.append(damage)
+    }
+
+    private func damage(of upload: Upload) -> Damage? {
+        var facts = stat()
+        guard lstat(spool.file(of: upload.id), &facts) == 0 else { return Damage(upload: upload, size: nil) }
+        let size = Int64(facts.st_size)
+        return size < upload.offset ? Damage(upload: upload, size: size) : nil
+    }
+
+    /// The door deletes the bytes of a command that has succeeded, and then writes that into the row.
+    private func needsBytes(_ upload: Upload) throws(StoreError) -> Bool {
+        guard let id = upload.command else { return true }
+        guard let command = try store.command(id) else { return false }
+        return command.status != .success
+    }
+}
