@@ -3,10 +3,10 @@ internal import Synchronization
 /// The size of receive buffers: together they stay within a budget, however many bodies arrive at once.
 final class ReceiveBudget: Sendable {
     /// Bytes for all connections.
-    private static let total = 16 << 20
+    static let total = 10 << 20
     /// Parts that wait between a socket and its handler.
     static let partsPerConnection = 4
-    static let bodySizes = (16 << 10)...(256 << 10)
+    static let bodySizes = (8 << 10)...(256 << 10)
     static let headSize = 4 << 10
 
     /// Connections whose body arrives.

@@ -5,9 +5,9 @@ import Testing
 struct ReceiveBudgetTests {
     @Test func `buffers become smaller with the number of bodies`() {
         #expect(ReceiveBudget.bodySize(active: 0, idle: 0) == 256 << 10)
-        #expect(ReceiveBudget.bodySize(active: 100, idle: 0) == (16 << 20) / 4 / 100)
-        #expect(ReceiveBudget.bodySize(active: 1, idle: 200) == (16 << 20) / 4 / 101)
-        #expect(ReceiveBudget.bodySize(active: 100_000, idle: 0) == 16 << 10)
+        #expect(ReceiveBudget.bodySize(active: 100, idle: 0) == ReceiveBudget.total / 4 / 100)
+        #expect(ReceiveBudget.bodySize(active: 1, idle: 200) == ReceiveBudget.total / 4 / 101)
+        #expect(ReceiveBudget.bodySize(active: 100_000, idle: 0) == 8 << 10)
     }
 
     @Test func `a connection counts once while its body arrives, and half when it is idle`() {
