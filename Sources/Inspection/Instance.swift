@@ -26,6 +26,15 @@ package struct Instance: Sendable {
     /// Whether a coordinator runs, and its pid.
     package var coordinator: LockProbe { directory.run.probe(.coordinator) }
 
+    /// Whether a door runs, and its pid.
+    package var door: LockProbe { directory.run.probe(.door) }
+
+    /// The address of the pages of the door that runs; nil while it does not listen.
+    package func doorURL() throws(StoreError) -> String? {
+        guard door.isHeld else { return nil }
+        return try store.settingsIfUsable(prefix: SettingKey.doorURL)[SettingKey.doorURL]
+    }
+
     /// Whether the worker of a session lives. A coordinator that holds a seat's lock is releasing the
     /// commands of the worker that died there.
     package func isAlive(_ session: Session) -> Bool {

@@ -72,6 +72,14 @@ struct StatusCommand: AsyncParsableCommand {
                             "events",
                             instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
+            .init(
+                "door",
+                !instance.door.isHeld
+                    ? .null
+                    : .object([
+                        .init("pid", instance.door.pid.map { .integer(Int64($0)) } ?? .null),
+                        .init("url", try instance.doorURL().map { .string($0) } ?? .null),
+                    ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
         ]
         members += try instance.relations().members
@@ -100,6 +108,11 @@ struct StatusCommand: AsyncParsableCommand {
         Output.line("coordinator  \(coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”")")
         if coordinator.isHeld, let endpoint = instance.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
+        }
+        let door = instance.door
+        if door.isHeld {
+            let facts = [door.pid.map { "pid \($0)" }, try instance.doorURL()].compactMap(\.self)
+            Output.line("door         " + (["running"] + facts).joined(separator: ", "))
         }
         for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
         for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }

@@ -14,6 +14,7 @@ struct WatchCommand: AsyncParsableCommand {
             gets a snapshot, whose events have “snapshot”: true.
             Where there are flows, ordering keys or schedules, a line with the topic “overview” has them in brief, as in \
             “sluice status --json”: at first, and at each change, at most one a second.
+            Metrics of the processes come only with --topic metrics/.
             The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \
             shows as many links as fit in two thirds of the screen. JSON lines always contain every link.
 

@@ -14,9 +14,15 @@ struct WatchLines {
     /// Of the lines that are not events: flows, ordering keys and schedules in brief.
     private static let overview = "overview"
 
+    private static let metrics = Array("metrics/".utf8)
+
     func run() async throws {
         SignalHandling.exits()
-        let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { Self.show($0) }
+        let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { [topics] frame in
+            // Metrics are a few kilobytes for each process, every few seconds.
+            if topics.isEmpty, frame.starts(with: Self.metrics) { return }
+            Self.show(frame)
+        }
         if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
         let wantsOverview = topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) }
         if wantsOverview { startThread(named: "sluice-overview") { look() } }

@@ -29,6 +29,8 @@ extension EndToEndTests {
                     ).code == 0
                 }
                 #expect(try await answers())
+                let status = try #require(await installation.status()?["door"])
+                #expect(status["url"]?.string == "https://127.0.0.1:\(door.port)" && status["pid"] != .null)
                 try write(TestAuthority("Another", hosts: ["localhost"]).identity)
                 // The client trusts only the new one.
                 #expect(try await !answers())
@@ -39,6 +41,7 @@ extension EndToEndTests {
                 try await until("the error") { door.errors.contains("The old certificate stays in use") }
                 #expect(try await answers())
                 #expect(try await door.stop() == .exited(0))
+                #expect(try await installation.status()?["door"] == .null)
                 let refused = try await installation.sluice("door", "--listen", "127.0.0.1:0")
                 #expect(
                     refused.code == 78 && refused.errors.contains("no private key in PEM form"), "\(refused.errors)")
