@@ -64,14 +64,14 @@ extension UploadsResource {
 
     /// The properties that all protocols state in the same way.
     /// - Parameters:
-    ///   - fileName: the name in the request; nil: that of the query.
+    ///   - fileName: the name in the fields or the body; nil: that of the query, else the last part of the path.
     ///   - route: the checked route.
     /// - Throws: 400 for text that is too long or has control characters.
     func facts(
         _ origin: UploadProtocol, _ request: DoorRequest, fileName: String?, contentType: String?, route: String?
     ) throws(Problem) -> UploadFacts {
         var facts = UploadFacts(origin: origin)
-        facts.fileName = fileName ?? request.query["name"]
+        facts.fileName = fileName ?? request.query["name"] ?? request.parameters["id"]
         facts.contentType = contentType
         facts.route = route
         facts.token = request.principal?.token

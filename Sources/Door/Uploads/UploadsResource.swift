@@ -25,6 +25,7 @@ package struct UploadsResource: Sendable {
                 [
                     .head: method([.upload, .read], status), .get: method([.upload, .read], show),
                     .patch: method([.upload], append), .delete: method([.upload, .control], terminate),
+                    .put: method([.upload], createNamed),
                 ]),
         ]
     }
@@ -51,7 +52,8 @@ package struct UploadsResource: Sendable {
         var fields = TusWriter.options(service.limits)
         fields.append(contentsOf: ResumableWriter.options(service.limits))
         fields[.acceptPatch] = "\(MediaType.tus), \(MediaType.partialUpload)"
-        fields[.allow] = request.parameters["id"] == nil ? "OPTIONS, POST, PUT" : "DELETE, GET, HEAD, OPTIONS, PATCH"
+        fields[.allow] =
+            request.parameters["id"] == nil ? "OPTIONS, POST, PUT" : "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
         return UploadReply(status: .ok, fields: fields).response
     }
 
@@ -66,6 +68,15 @@ package struct UploadsResource: Sendable {
             return try await createPlain(request)
         case .plain, .form: return try await createPlain(request)
         }
+    }
+
+    /// Creates an upload with the file name in the path, as `curl -T FILE https://host/uploads/` requests it.
+    @Sendable private func createNamed(_ request: DoorRequest) async throws -> UploadReply {
+        guard let id = request.parameters["id"].flatMap({ CommandID($0) }) else { return try await create(request) }
+        throw Problem(
+            .methodNotAllowed, "method-not-allowed",
+            "PUT makes a new upload, and does not replace \(id); send the file to another name, or resume by PATCH.",
+            fields: [.allow: "DELETE, GET, HEAD, OPTIONS, PATCH"])
     }
 
     @Sendable private func append(_ request: DoorRequest) async throws -> UploadReply {

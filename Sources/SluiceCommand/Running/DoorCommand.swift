@@ -34,7 +34,7 @@ struct DoorCommand: AsyncParsableCommand {
               sluice door --listen 127.0.0.1:7411
               sluice login    (a link that opens the page)
               curl -H @<(printf 'Authorization: Bearer %s' "$(cat sluice-data/keys/door.token)") -T a.mp4 \\
-                'http://127.0.0.1:7411/uploads?name=a.mp4'
+                http://127.0.0.1:7411/uploads/
             """)
 
     @OptionGroup var data: DataOptions

@@ -40,6 +40,25 @@ struct PlainUploadTests {
         #expect(client.uploads.stored(try #require(answer.id))?.facts.fileName == "x.txt")
     }
 
+    @Test func `the last part of the path is the name, and other sources have precedence`() async throws {
+        let named = try await client.send(.put, "/uploads/a b.png", body: [1])
+        #expect(named.status == 201 && named[.location]?.hasSuffix("/a b.png") == false)
+        #expect(client.uploads.stored(try #require(named.id))?.facts.fileName == "a b.png")
+        let both = try await client.send(.put, "/uploads/a.png", query: [("name", "b.png")], body: [1])
+        #expect(client.uploads.stored(try #require(both.id))?.facts.fileName == "b.png")
+        let refused = try await client.send(.put, "/uploads/a\u{1}b", body: [1])
+        #expect(refused.status == 400)
+    }
+
+    @Test func `PUT does not replace an upload`() async throws {
+        let id = try #require(try await client.send(.post, "/uploads", body: Array("old".utf8)).id)
+        for id in [id, CommandID()] {
+            let answer = try await client.send(.put, "/uploads/\(id)", body: [1])
+            #expect(answer.status == 405 && answer[.allow] == "DELETE, GET, HEAD, OPTIONS, PATCH")
+        }
+        #expect(client.uploads.bytes(id) == Array("old".utf8) && client.uploads.all.count == 1)
+    }
+
     @Test(arguments: [
         ("name", "a\nb"), ("name", String(repeating: "a", count: 4097)), ("route", "other"), ("route", ""),
     ])
