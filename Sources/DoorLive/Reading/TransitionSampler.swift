@@ -29,9 +29,8 @@ package struct TransitionSampler {
         if newest.count != store.shardCount { newest = Array(repeating: nil, count: store.shardCount) }
         var sample: Sample?
         for shard in 0..<store.shardCount {
-            let range = try store.ifUsable { () throws(StoreError) in try store.transitionRange(shard: shard) }
-            guard let range else { continue }
-            let last = range?.upperBound ?? 0
+            let last = try store.ifUsable { () throws(StoreError) in try store.lastTransition(shard: shard) }
+            guard let last else { continue }
             defer { newest[shard] = last }
             guard let known = newest[shard], known <= last else { continue }
             sample = sample ?? Sample()

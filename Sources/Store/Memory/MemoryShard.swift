@@ -23,7 +23,7 @@ struct MemoryShard {
     private var inFlight: Set<CommandID> = []
     /// The commands that hold unique keys.
     private var holders: [UniqueKey: CommandID] = [:]
-    private var seq: Int64 = 0
+    private(set) var seq: Int64 = 0
     private(set) var turn: Int64 = 0
     /// Of the running transaction.
     var changes = TransactionChanges()

@@ -103,6 +103,8 @@ extension MemoryStore {
         }
     }
 
+    package func lastTransition(shard: Int) throws(StoreError) -> Int64 { try withShard(shard) { $0.seq } }
+
     package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
         try withShard(shard) { shard in
             guard let first = shard.transitions.first, let last = shard.transitions.last else { return nil }

@@ -27,6 +27,8 @@ package protocol ReadingStore: ShardedStore {
     func counts() throws(StoreError) -> CommandCounts
     /// Transitions of a shard after `seq`, as events, oldest first.
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
+    /// The number of the last transition that the shard has had, also where it was pruned since; 0 where it has had none.
+    func lastTransition(shard: Int) throws(StoreError) -> Int64
     /// The oldest and newest `seq` of the shard; nil where it has no transitions.
     func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
     /// Nil where there is no such command, or where it is not a flow.

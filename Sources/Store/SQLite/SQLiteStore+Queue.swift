@@ -227,6 +227,14 @@ extension SQLiteStore {
         }
     }
 
+    package func lastTransition(shard: Int) throws(StoreError) -> Int64 {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let statement = try connection.statement(.newestSeq)
+            defer { statement.reset() }
+            return try statement.step() ? statement.int64(0) : 0
+        }
+    }
+
     package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
         try self.shard(shard).use { connection throws(StoreError) in
             let statement = try connection.statement(.transitionRange)
