@@ -39,9 +39,10 @@ package final class LivePart: DoorPart {
 
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
         let store = context.client.store
+        let pacer = LogPacer()
         let streams = EventStreams(
             registry: registry, statistics: statistics, limits: limits, shardCount: store.shardCount, view: view,
-            tail: LogTail(store, registry), reader: LogReader(store))
+            tail: LogTail(store, registry, pacer), reader: LogReader(store, pacer))
         self.streams.withLock { $0 = streams }
         return [streams.endpoint]
     }

@@ -1,29 +1,22 @@
 internal import Commands
 internal import NIOCore
+internal import Sluice
 internal import Synchronization
 
-/// The transitions between two positions, and the frames that send them: they are written once for all streams with
-/// the same filter.
+/// A page of transitions, and the frames that send it: they are written once for all streams with the same filter.
 ///
-/// A frame has up to ``maxEvents`` transitions, and the position behind its last one as its id. A number that is missing
-/// between two transitions was pruned; the frame `gap` names such numbers, in the order of the transitions around them.
+/// A frame has up to ``maxEvents`` transitions, and the position behind its last one as its id. The frame `gap` names
+/// numbers that are missing, in the order of the transitions around them.
 final class LogPage: Sendable {
     static let maxEvents = 200
 
-    let start: LogPosition
-    let end: LogPosition
-    /// In the order of their numbers within each shard.
-    let events: [StatusEvent]
-    private let written = Mutex<[LogFilter: [ByteBuffer]]>([:])
+    let page: TransitionPage
+    private let written = Mutex<[TransitionFilter: [ByteBuffer]]>([:])
 
-    init(from start: LogPosition, to end: LogPosition, _ events: [StatusEvent]) {
-        self.start = start
-        self.end = end
-        self.events = events
-    }
+    init(_ page: TransitionPage) { self.page = page }
 
     /// Empty where the filter admits none of the transitions, and none is missing.
-    func frames(_ filter: LogFilter) -> [ByteBuffer] {
+    func frames(_ filter: TransitionFilter) -> [ByteBuffer] {
         written.withLock { written in
             if let frames = written[filter] { return frames }
             let frames = write(filter)
@@ -32,15 +25,17 @@ final class LogPage: Sendable {
         }
     }
 
-    private func write(_ filter: LogFilter) -> [ByteBuffer] {
-        var writer = LogWriter(start)
-        for event in events {
-            let (shard, number) = (event.shard, event.transition.seq)
-            writer.close(shard, before: number)
-            if filter.admits(event) { writer.add(event) }
-            writer.position.numbers[shard] = number
+    private func write(_ filter: TransitionFilter) -> [ByteBuffer] {
+        var writer = LogWriter(page.start)
+        page.forEach(filter) { change, before, after in
+            writer.position = before
+            switch change {
+            case .transition(let event): writer.add(event)
+            case .gap(let gap): writer.add(gap, position: after)
+            }
+            writer.position = after
         }
-        for shard in end.numbers.indices { writer.close(shard, before: end.numbers[shard] + 1) }
+        writer.position = page.end
         return writer.finish()
     }
 }

@@ -1,53 +1,65 @@
-internal import Commands
 internal import Host
+internal import Sluice
 internal import Store
+internal import Synchronization
 
-/// Reads older transitions from the store, in pages, on threads of its own.
+/// Reads older transitions from the store, in pages, on threads of its own. Streams at the same position share a page.
 struct LogReader: Sendable {
     private static let pageSize = 1000
+    /// Pages that are kept for streams that come to the same position.
+    private static let maxPages = 8
 
-    private let store: any CommandStore
+    private final class Pages: Sendable {
+        private let pages = Mutex<[LogPage]>([])
+
+        func page(after position: TransitionPosition) -> LogPage? {
+            pages.withLock { $0.last { $0.page.start == position } }
+        }
+
+        func keep(_ page: LogPage) {
+            pages.withLock { pages in
+                pages.append(page)
+                if pages.count > LogReader.maxPages { pages.removeFirst() }
+            }
+        }
+
+        func removeAll() { pages.withLock { $0 = [] } }
+    }
+
+    private let reader: TransitionReader
+    private let pacer: LogPacer
     private let threads = [BlockingThread(named: "door-log-1"), BlockingThread(named: "door-log-2")]
+    private let pages = Pages()
 
-    init(_ store: any CommandStore) { self.store = store }
+    init(_ store: any CommandStore, _ pacer: LogPacer) {
+        reader = TransitionReader(store)
+        self.pacer = pacer
+    }
 
     func close() { for thread in threads { thread.close() } }
 
-    /// The next transitions after a position, at least one page of one shard.
-    func page(after position: LogPosition, to target: LogPosition) async throws(StoreError) -> LogPage {
+    /// The next transitions after a position.
+    /// - Parameter target: no transition behind it is read.
+    func page(after position: TransitionPosition, to target: TransitionPosition) async throws -> LogPage {
+        if let page = pages.page(after: position) { return page }
         let thread = threads.randomElement() ?? threads[0]
         let result = await withCheckedContinuation { continuation in
-            thread.perform { [store] in
+            thread.perform { [reader, pages] in
                 continuation.resume(
                     returning: Result { () throws(StoreError) in
-                        try Self.read(store, after: position, to: target)
+                        if let page = pages.page(after: position) { return page }
+                        let page = LogPage(try reader.page(after: position, to: target, limit: Self.pageSize))
+                        pages.keep(page)
+                        return page
                     })
             }
         }
-        return try result.get()
+        let page = try result.get()
+        let wait = pacer.read(page.page.events.count)
+        if wait > .zero { try await Task.sleep(for: wait) }
+        return page
     }
 
-    private static func read(
-        _ store: any CommandStore, after position: LogPosition, to target: LogPosition
-    ) throws(StoreError) -> LogPage {
-        var end = position
-        var events: [StatusEvent] = []
-        for shard in position.numbers.indices where events.count < pageSize {
-            guard end.numbers[shard] < target.numbers[shard] else {
-                // The store was restored from a backup: a gap.
-                end.numbers[shard] = target.numbers[shard]
-                continue
-            }
-            let after = end.numbers[shard]
-            // A shard that is damaged is a gap.
-            let read = try store.ifUsable { () throws(StoreError) in
-                try store.events(shard: shard, after: after, limit: pageSize)
-            }
-            let wanted = (read ?? []).prefix { $0.transition.seq <= target.numbers[shard] }
-            events += wanted
-            let isFull = wanted.count == pageSize
-            end.numbers[shard] = isFull ? wanted.last?.transition.seq ?? after : target.numbers[shard]
-        }
-        return LogPage(from: position, to: end, events)
-    }
+    /// Frees the pages. Call it when there are no streams.
+    func clear() { pages.removeAll() }
 }

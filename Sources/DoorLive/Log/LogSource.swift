@@ -1,14 +1,15 @@
 internal import NIOCore
+internal import Sluice
 
 /// The contents of one stream `log`: from the store up to the present, then each new page.
 struct LogSource: StreamSource {
     private let tail: LogTail
     private let reader: LogReader
-    private let filter: LogFilter
-    private var position: LogPosition?
+    private let filter: TransitionFilter
+    private var position: TransitionPosition?
 
     /// - Parameter position: nil: begins with the next transition.
-    init(_ tail: LogTail, _ reader: LogReader, filter: LogFilter, after position: LogPosition?) {
+    init(_ tail: LogTail, _ reader: LogReader, filter: TransitionFilter, after position: TransitionPosition?) {
         self.tail = tail
         self.reader = reader
         self.filter = filter
@@ -38,7 +39,7 @@ struct LogSource: StreamSource {
     }
 
     private mutating func take(_ page: LogPage) -> [ByteBuffer] {
-        position = page.end
+        position = page.page.end
         return page.frames(filter)
     }
 }

@@ -1,32 +1,16 @@
 internal import Commands
 internal import NIOCore
+internal import Sluice
 
 /// Writes transitions and gaps as frames of `text/event-stream`.
 struct LogWriter {
-    /// Behind the last transition that was written or left out.
-    var position: LogPosition
+    /// Behind the last transition that was written or left out: the id of the next frame that is finished.
+    var position: TransitionPosition
     private var frames: [ByteBuffer] = []
     private var json = JSONWriter(capacity: 64 << 10)
     private var count = 0
 
-    init(_ position: LogPosition) { self.position = position }
-
-    /// Reports the numbers between the position and `number` as missing. A number that is not beyond the position says
-    /// that the store was restored from a backup, which lacks the numbers from it on.
-    mutating func close(_ shard: Int, before number: Int64) {
-        let last = position.numbers[shard]
-        guard number - 1 != last else { return }
-        flush()
-        let missing = number > last ? last + 1...number - 1 : number...last
-        position.numbers[shard] = number - 1
-        var gap = JSONWriter()
-        gap.beginObject()
-        gap.member("shard", shard)
-        gap.member("from", missing.lowerBound)
-        gap.member("to", missing.upperBound)
-        gap.endObject()
-        append("gap", gap.bytes)
-    }
+    init(_ position: TransitionPosition) { self.position = position }
 
     mutating func add(_ event: StatusEvent) {
         if count == LogPage.maxEvents { flush() }
@@ -35,6 +19,19 @@ struct LogWriter {
         event.writeMembers(to: &json)
         json.endObject()
         count += 1
+    }
+
+    /// - Parameter position: behind the gap.
+    mutating func add(_ gap: TransitionGap, position: TransitionPosition) {
+        flush()
+        self.position = position
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("shard", gap.shard)
+        json.member("from", gap.numbers.lowerBound)
+        json.member("to", gap.numbers.upperBound)
+        json.endObject()
+        append("gap", json.bytes)
     }
 
     mutating func finish() -> [ByteBuffer] {

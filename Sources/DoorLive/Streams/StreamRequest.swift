@@ -1,12 +1,13 @@
 internal import Commands
 internal import Door
 internal import HTTPTypes
+internal import Sluice
 
 /// The query of `/api/v1/events`. Names that it does not know, and names of the other stream, are errors: a filter that
 /// was mistyped would admit everything.
 enum StreamRequest: Equatable {
     case view(Set<ViewPart>)
-    case log(LogFilter, after: LogPosition?)
+    case log(TransitionFilter, after: TransitionPosition?)
 
     private static let maxIDs = 1000
 
@@ -34,8 +35,8 @@ enum StreamRequest: Equatable {
         }
     }
 
-    private static func filter(_ query: DoorQuery) throws(Problem) -> LogFilter {
-        var filter = LogFilter()
+    private static func filter(_ query: DoorQuery) throws(Problem) -> TransitionFilter {
+        var filter = TransitionFilter()
         filter.ids = try set(query, "id", "the id of a command") { CommandID($0) }
         if let ids = filter.ids, ids.count > maxIDs { throw problem("“id” takes at most \(maxIDs) ids.") }
         filter.destinations = try set(query, "destination", "a destination such as https://example.com") {
@@ -48,9 +49,9 @@ enum StreamRequest: Equatable {
     }
 
     /// A browser that connects again sends the old query, and the newer position in the field.
-    private static func position(_ request: DoorRequest, _ shardCount: Int) throws(Problem) -> LogPosition? {
+    private static func position(_ request: DoorRequest, _ shardCount: Int) throws(Problem) -> TransitionPosition? {
         guard let text = request.fields[.lastEventID] ?? request.query["after"] else { return nil }
-        guard let position = LogPosition(text, shardCount: shardCount) else {
+        guard let position = TransitionPosition(text, shardCount: shardCount) else {
             throw problem(
                 "“\(text.excerpt)” is not the id of an event of this store, which is \(shardCount) numbers joined by dots; "
                     + "send the last id of the stream, or 0 for everything.")

@@ -1,5 +1,6 @@
 import Commands
 import NIOCore
+import Sluice
 import TestSupport
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
 
 struct LogPageTests {
     private func frames(
-        _ start: [Int64], _ end: [Int64], _ events: [StatusEvent], _ filter: LogFilter = LogFilter()
+        _ start: [Int64], _ end: [Int64], _ events: [StatusEvent], _ filter: TransitionFilter = TransitionFilter()
     ) -> [ServerSentEvent] {
-        let page = LogPage(from: LogPosition(start), to: LogPosition(end), events)
+        let page = LogPage(TransitionPage(from: TransitionPosition(start), to: TransitionPosition(end), events))
         return ServerSentEvent.parse(page.frames(filter).map { String(buffer: $0) }.joined())
     }
 
@@ -43,7 +44,7 @@ struct LogPageTests {
             LiveRig.event(1), LiveRig.event(2, status: .error), LiveRig.event(3, status: .error, type: "upload"),
             LiveRig.event(4),
         ]
-        var filter = LogFilter()
+        var filter = TransitionFilter()
         filter.statuses = [.error]
         filter.types = ["upload", "download"]
         let frames = frames([0], [4], events, filter)
@@ -53,8 +54,9 @@ struct LogPageTests {
     }
 
     @Test func `streams with the same filter share the bytes`() throws {
-        let page = LogPage(from: LogPosition([0]), to: LogPosition([1]), [LiveRig.event(1)])
-        let (first, second) = (page.frames(LogFilter()), page.frames(LogFilter()))
+        let page = LogPage(
+            TransitionPage(from: TransitionPosition([0]), to: TransitionPosition([1]), [LiveRig.event(1)]))
+        let (first, second) = (page.frames(TransitionFilter()), page.frames(TransitionFilter()))
         let addresses = [first, second].map { frames in
             frames.map { $0.withUnsafeReadableBytes { Int(bitPattern: $0.baseAddress) } }
         }

@@ -1,6 +1,7 @@
 import Commands
 import Door
 import Glibc
+import Sluice
 import Store
 import TestSupport
 import Testing
@@ -122,7 +123,7 @@ struct EventStreamsTests {
                 let json = try JSONValue(parsing: Array(gap.data.utf8))
                 return sum + (json["to"]?.integer ?? 0) - (json["from"]?.integer ?? 0) + 1
             }
-            let start = try #require(LogPosition(position, shardCount: newest.numbers.count))
+            let start = try #require(TransitionPosition(position, shardCount: newest.numbers.count))
             let expected = zip(newest.numbers, start.numbers).reduce(Int64(0)) { $0 + $1.0 - $1.1 }
             #expect(missing + Int64(try Self.numbers(client.events).count) == expected)
             await client.finish()

@@ -1,6 +1,7 @@
 import Commands
 import Glibc
 import Inspection
+import Sluice
 import Store
 import TestSupport
 
@@ -48,9 +49,9 @@ struct LiveRig: Sendable {
     }
 
     /// The newest number of each shard.
-    var newest: LogPosition {
+    var newest: TransitionPosition {
         get throws {
-            LogPosition(
+            TransitionPosition(
                 try (0..<store.shardCount).map { shard in try store.transitionRange(shard: shard)?.upperBound ?? 0 })
         }
     }

@@ -26,11 +26,12 @@ struct StreamsRig: Sendable {
         try await LiveRig.with { live in
             let statistics = LiveStatistics()
             let part = LiveParts(registry: StreamRegistry(limits, statistics), statistics: statistics)
-            let reader = LogReader(live.store)
+            let pacer = LogPacer()
+            let reader = LogReader(live.store, pacer)
             defer { reader.close() }
             let streams = EventStreams(
                 registry: part.registry, statistics: statistics, limits: limits, shardCount: live.store.shardCount,
-                view: part.view, tail: LogTail(live.store, part.registry), reader: reader)
+                view: part.view, tail: LogTail(live.store, part.registry, pacer), reader: reader)
             var configuration = DoorServerConfiguration()
             configuration.port = 0
             configuration.shutdownGrace = .seconds(20)

@@ -1,0 +1,56 @@
+internal import Commands
+package import Store
+
+/// Reads transitions from a store. Every call blocks.
+///
+/// The numbers of a shard grow in the order of its commits, so a reading after the last number misses none.
+package struct TransitionReader: Sendable {
+    private let store: any CommandStore
+
+    package init(_ store: any CommandStore) { self.store = store }
+
+    /// The number of shards of the store.
+    package var shardCount: Int { store.shardCount }
+
+    /// Behind the newest transition of each shard.
+    /// - Parameter known: the numbers of shards that cannot be used now; nil: 0.
+    package func newest(known: TransitionPosition? = nil) throws(StoreError) -> TransitionPosition {
+        var numbers: [Int64] = []
+        for shard in 0..<store.shardCount {
+            let number = try store.ifUsable { () throws(StoreError) in try store.lastTransition(shard: shard) }
+            numbers.append(number ?? known?.numbers[shard] ?? 0)
+        }
+        return TransitionPosition(numbers)
+    }
+
+    /// The next transitions after a position.
+    /// - Parameters:
+    ///   - position: with a number for each shard.
+    ///   - target: no transition behind it is read. A shard whose number is less than that of the position was restored
+    ///     from a backup.
+    ///   - limit: of the transitions. A shard that does not fit is read by the next call, from where this one ends.
+    package func page(
+        after position: TransitionPosition, to target: TransitionPosition, limit: Int
+    ) throws(StoreError) -> TransitionPage {
+        var end = position
+        var events: [StatusEvent] = []
+        // A limit that ends in one shard must not starve the others: each begins with its share.
+        let waiting = position.numbers.indices.filter { position.numbers[$0] != target.numbers[$0] }
+        for (index, shard) in waiting.enumerated() where events.count < limit {
+            let after = position.numbers[shard]
+            guard after < target.numbers[shard] else {
+                end.numbers[shard] = target.numbers[shard]
+                continue
+            }
+            let share = max((limit - events.count) / (waiting.count - index), 1)
+            let read = try store.ifUsable { () throws(StoreError) in
+                try store.events(shard: shard, after: after, limit: share)
+            }
+            // A shard that is damaged is a gap.
+            let wanted = (read ?? []).prefix { $0.transition.seq <= target.numbers[shard] }
+            events += wanted
+            end.numbers[shard] = wanted.count == share ? wanted.last?.transition.seq ?? after : target.numbers[shard]
+        }
+        return TransitionPage(from: position, to: end, events)
+    }
+}
