@@ -1,3 +1,6 @@
+internal import Commands
+internal import Host
+internal import Metrics
 package import Store
 internal import Synchronization
 
@@ -8,50 +11,91 @@ package final class UploadStatistics: Sendable {
         package var created: [UploadProtocol: Int] = [:]
         package var completed: [UploadProtocol: Int] = [:]
         package var ended: [UploadProtocol: Int] = [:]
+        /// Bytes that came, by protocol. Some of them are dropped, for instance after a wrong checksum.
+        package var received: [UploadProtocol: Int64] = [:]
         /// Bytes that became durable, by protocol.
-        package var bytes: [UploadProtocol: Int64] = [:]
-        /// Requests that failed, by the name of their code.
-        package var errors: [String: Int] = [:]
+        package var durable: [UploadProtocol: Int64] = [:]
+        /// Commands that uploads became, by type.
+        package var commands: [String: Int] = [:]
+        /// Requests that failed.
+        package var errors: [UploadError.Kind: Int] = [:]
 
         package init() {}
     }
 
     private let state = Mutex(Counts())
+    private let time = Timer(label: "sluice.upload")
+    private let syncTime = Timer(label: "sluice.upload.sync")
+    private let takeovers = Counter(label: "sluice.upload.takeovers")
 
     package var counts: Counts { state.withLock { $0 } }
 
     func created(_ upload: Upload) { state.withLock { $0.created[upload.facts.origin, default: 0] += 1 } }
-    func completed(_ upload: Upload) { state.withLock { $0.completed[upload.facts.origin, default: 0] += 1 } }
+
+    /// - Parameter submission: the command that the upload became; nil for a part of another one.
+    func completed(_ upload: Upload, _ submission: UploadSubmission?, at now: Timestamp) {
+        state.withLock { state in
+            state.completed[upload.facts.origin, default: 0] += 1
+            if let submission, upload.command == upload.id { state.commands[submission.type, default: 0] += 1 }
+        }
+        time.recordNanoseconds(max(now.milliseconds - upload.createdAt.milliseconds, 0) * 1_000_000)
+    }
+
     func ended(_ upload: Upload) { state.withLock { $0.ended[upload.facts.origin, default: 0] += 1 } }
 
     func received(_ upload: Upload, bytes: Int64) {
-        state.withLock { $0.bytes[upload.facts.origin, default: 0] += max(bytes, 0) }
+        state.withLock { $0.received[upload.facts.origin, default: 0] += max(bytes, 0) }
     }
 
-    func failed(_ error: UploadError) { state.withLock { $0.errors[error.code.name, default: 0] += 1 } }
+    func becameDurable(_ upload: Upload, bytes: Int64) {
+        state.withLock { $0.durable[upload.facts.origin, default: 0] += max(bytes, 0) }
+    }
+
+    func failed(_ error: UploadError) { state.withLock { $0.errors[error.kind, default: 0] += 1 } }
+
+    /// A request was stopped for another one of its upload.
+    func tookOver() { takeovers.increment() }
+
+    /// - Parameter start: when the sync began, on the thread of the disk.
+    func synced(since start: MonotonicTime) { syncTime.recordNanoseconds((MonotonicTime.now - start).nanoseconds) }
 }
 
-extension UploadError.Code {
-    /// A word, for metrics.
-    package var name: String {
+extension UploadError {
+    /// The name of a code. The raw values are labels of a metric.
+    package enum Kind: String, Sendable, CaseIterable {
+        case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, complete, isFinal, unfinishedPart,
+            checksumMismatch
+        case digestMismatch, interrupted, noSpace, unavailable, keyInUse, keyConflict, invalid, failed
+    }
+
+    package var kind: Kind {
+        switch code {
+        case .notFound: .notFound
+        case .gone: .gone
+        case .offsetMismatch: .offsetMismatch
+        case .tooLarge: .tooLarge
+        case .inconsistentLength: .inconsistentLength
+        case .complete: .complete
+        case .isFinal: .isFinal
+        case .unfinishedPart: .unfinishedPart
+        case .checksumMismatch: .checksumMismatch
+        case .digestMismatch: .digestMismatch
+        case .interrupted: .interrupted
+        case .noSpace: .noSpace
+        case .unavailable: .unavailable
+        case .keyInUse: .keyInUse
+        case .keyConflict: .keyConflict
+        case .invalid: .invalid
+        case .failed: .failed
+        }
+    }
+}
+
+extension UploadSubmission {
+    fileprivate var type: String {
         switch self {
-        case .notFound: "notFound"
-        case .gone: "gone"
-        case .offsetMismatch: "offsetMismatch"
-        case .tooLarge: "tooLarge"
-        case .inconsistentLength: "inconsistentLength"
-        case .complete: "complete"
-        case .isFinal: "isFinal"
-        case .unfinishedPart: "unfinishedPart"
-        case .checksumMismatch: "checksumMismatch"
-        case .digestMismatch: "digestMismatch"
-        case .interrupted: "interrupted"
-        case .noSpace: "noSpace"
-        case .unavailable: "unavailable"
-        case .keyInUse: "keyInUse"
-        case .keyConflict: "keyConflict"
-        case .invalid: "invalid"
-        case .failed: "failed"
+        case .command(let draft): draft.type
+        case .flow: CommandType.flow
         }
     }
 }

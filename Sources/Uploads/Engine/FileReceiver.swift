@@ -9,8 +9,8 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private let disk: DiskThreads
     /// Called before bytes are taken that end at an offset.
     private let reserve: @Sendable (_ end: Int64) async throws(UploadError) -> Void
-    /// Called after a part was written, with the offset of its end.
-    private let written: @Sendable (_ end: Int64) -> Void
+    /// Called after a part was written, with its bytes in the file.
+    private let written: @Sendable (Range<Int64>) -> Void
     private let partSize: @Sendable () -> Int
     private var part: PartBuffer
     /// The part that was written last.
@@ -36,7 +36,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         _ file: SpoolFile, on disk: DiskThreads, start: Int64, limit: Int64, checksum: UploadDigest?,
         partSize: @escaping @Sendable () -> Int,
         reserve: @escaping @Sendable (Int64) async throws(UploadError) -> Void,
-        written: @escaping @Sendable (Int64) -> Void
+        written: @escaping @Sendable (Range<Int64>) -> Void
     ) {
         self.file = file
         self.disk = disk
@@ -87,7 +87,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         spare = full
         writing = Task { [file, disk, written] in
             try await disk.run { () throws(SystemError) in try file.write(full.bytes, at: start) }
-            written(end)
+            written(start..<end)
         }
     }
 

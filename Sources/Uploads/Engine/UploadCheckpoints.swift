@@ -68,7 +68,9 @@ final class UploadCheckpoints: Sendable {
         let due = engine.clock() + engine.limits.maxAge
         do throws(UploadError) {
             let change = try await engine.commit(.advance(upload.id, offset: end, length: length, due: due))
-            if change.isApplied { state.withLock { $0.durable = end } }
+            guard change.isApplied else { return }
+            engine.statistics.becameDurable(upload, bytes: end - durable)
+            state.withLock { $0.durable = end }
         } catch {
             // The commit at the end of the request says what goes wrong.
             engine.logger.debug("A checkpoint of upload \(upload.id) failed: \(error)")

@@ -44,7 +44,10 @@ extension UploadEngine {
                 let step = Self.reservationStep
                 try await reserve(id, min((end + step - 1) / step * step, limit))
             },
-            written: { end in if !request.isVerified { checkpoints.written(end) } })
+            written: { [statistics] bytes in
+                statistics.received(upload, bytes: Int64(bytes.count))
+                if !request.isVerified { checkpoints.written(bytes.upperBound) }
+            })
 
         let task = Task { try await receive(receiver) }
         signal.whenStopped { task.cancel() }
@@ -81,7 +84,7 @@ extension UploadEngine {
         }
         try await makeDurable(file, isFirst: upload.offset == 0)
         let end = receiver.end
-        statistics.received(upload, bytes: end - upload.offset)
+        statistics.becameDurable(upload, bytes: end - checkpoints.durable)
         let isWhole =
             switch request.completion {
             case .atLength: length == end
@@ -115,9 +118,11 @@ extension UploadEngine {
     }
 
     func makeDurable(_ file: SpoolFile, isFirst: Bool) async throws(UploadError) {
-        try await onDisk { [spool] () throws(SystemError) in
+        try await onDisk { [spool, statistics] () throws(SystemError) in
+            let start = MonotonicTime.now
             try file.sync()
             if isFirst { try spool.sync() }
+            statistics.synced(since: start)
         }
     }
 
@@ -165,7 +170,7 @@ extension UploadEngine {
         }
         guard let now = change.upload else { throw .notFound(id) }
         space.withLock { $0.settle(id, size: length) }
-        statistics.completed(now)
+        statistics.completed(now, submission, at: clock())
         if let command = now.command, command != id {
             // Another command holds the unique key: its bytes are those of the upload that made it.
             await dropBytes(of: now)

@@ -27,7 +27,7 @@ extension UploadEngine {
         var facts = facts
         facts.concatenation = .final(parts)
         let final = try await create(facts, length: length, key: nil)
-        let number = await turns.begin(final.id) {}
+        let number = await turns.begin(final.id)
         let result: Result<Upload, UploadError>
         do throws(UploadError) {
             result = .success(try await join(parts, final, length: length))

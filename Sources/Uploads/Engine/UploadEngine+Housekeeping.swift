@@ -35,7 +35,7 @@ extension UploadEngine {
     }
 
     private func tidy(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {
-        let number = await turns.begin(upload.id) {}
+        let number = await turns.begin(upload.id)
         let result: Result<Void, UploadError>
         do throws(UploadError) { result = .success(try await tidyInTurn(upload.id, now)) } catch {
             result = .failure(error)

@@ -43,7 +43,8 @@ extension UploadEngine {
             space.withLock { $0.settle(upload.id, size: length) }
             statistics.created(stored)
             statistics.received(stored, bytes: length)
-            statistics.completed(stored)
+            statistics.becameDurable(stored, bytes: length)
+            statistics.completed(stored, submission, at: clock())
             if let command = stored.command, command != upload.id { await dropBytes(of: stored) }
             return stored
         } catch {

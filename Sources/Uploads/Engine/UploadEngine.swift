@@ -18,7 +18,7 @@ package final class UploadEngine: UploadService {
     let clock: @Sendable () -> Timestamp
     let committer: UploadCommitter
     let disk: DiskThreads
-    let turns = UploadTurns()
+    let turns: UploadTurns
     let space = Mutex(SpoolSpace())
     /// Idempotency keys of creations that run.
     private let keys = Mutex<Set<String>>([])
@@ -45,6 +45,7 @@ package final class UploadEngine: UploadService {
         self.clock = clock
         committer = UploadCommitter(store, clock: clock, hint: hint)
         disk = DiskThreads(count: 16)
+        turns = UploadTurns { [statistics] in statistics.tookOver() }
     }
 
     deinit { disk.close() }
@@ -167,7 +168,7 @@ package final class UploadEngine: UploadService {
     // MARK: Reading
 
     package func upload(_ id: CommandID) async throws(UploadError) -> Upload {
-        let number = await turns.begin(id) {}
+        let number = await turns.begin(id)
         let result = await Result { () async throws(UploadError) in try await load(id) }
         await turns.end(id, number)
         let upload = try result.get()
@@ -233,7 +234,7 @@ package final class UploadEngine: UploadService {
     /// As ``terminate(_:)``.
     /// - Parameter reason: a sentence, for the row of the upload.
     package func terminate(_ id: CommandID, reason: String) async throws(UploadError) {
-        let number = await turns.begin(id) {}
+        let number = await turns.begin(id)
         let result = await Result { () async throws(UploadError) in
             try await end(id, reason: reason)
         }

@@ -5,25 +5,32 @@ internal import Commands
 actor UploadTurns {
     private struct Holder {
         let number: Int
-        let stop: @Sendable () -> Void
+        /// Nil: the request ends soon, and is waited for.
+        let stop: (@Sendable () -> Void)?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private var holders: [CommandID: Holder] = [:]
     private var lastNumber = 0
-    /// Requests that were stopped for another one.
-    private(set) var takeovers = 0
+    private let tookOver: @Sendable () -> Void
+
+    /// - Parameter tookOver: called for each request that is stopped for another one.
+    init(tookOver: @escaping @Sendable () -> Void = {}) { self.tookOver = tookOver }
 
     /// The number of uploads that a request uses.
     var count: Int { holders.count }
 
     /// Waits for the request before, which is stopped.
-    /// - Parameter stop: called when another request waits for this one. It may be called more than once.
+    /// - Parameter stop: called when another request waits for this one. It may be called more than once. Nil: this one
+    ///   ends soon.
     /// - Returns: for ``end(_:_:)``.
-    func begin(_ id: CommandID, stop: @escaping @Sendable () -> Void) async -> Int {
+    func begin(_ id: CommandID, stop: (@Sendable () -> Void)? = nil) async -> Int {
         while let holder = holders[id] {
-            takeovers += 1
-            holder.stop()
+            if let stop = holder.stop {
+                // Of several requests that wait, the first has stopped it.
+                if holder.waiters.isEmpty { tookOver() }
+                stop()
+            }
             await withCheckedContinuation { holders[id]?.waiters.append($0) }
         }
         lastNumber += 1
@@ -38,5 +45,5 @@ actor UploadTurns {
     }
 
     /// Stops every request.
-    func stopAll() { for holder in holders.values { holder.stop() } }
+    func stopAll() { for holder in holders.values { holder.stop?() } }
 }

@@ -166,6 +166,31 @@ struct UploadEngineTests {
         #expect(rig.bytes(upload.id) == Array(">sluice".utf8))
     }
 
+    @Test func `bytes are counted when they come, when they are durable, and when they become a command`() async throws
+    {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let upload = try await engine.create("noop", length: 7)
+        try await engine.send([1, 2, 3], to: upload.id, at: 0)
+        let origin = upload.facts.origin
+        #expect(engine.statistics.counts.received[origin] == 3 && engine.statistics.counts.durable[origin] == 3)
+        #expect(engine.statistics.counts.commands.isEmpty)
+        var request = UploadAppend(offset: 3, size: 4, completion: .atLength)
+        request.checksum = UploadDigest(.crc32, [0, 0, 0, 0])
+        _ = try await uploadError {
+            try await engine.append(request, to: upload.id) { receiver in
+                [4, 5, 6, 7].withUnsafeBytes { receiver.add(UnsafeRawBufferPointer(rebasing: $0.prefix(4))) }
+                try await receiver.flush()
+            }
+        }
+        // They came, and were dropped.
+        #expect(engine.statistics.counts.received[origin] == 7 && engine.statistics.counts.durable[origin] == 3)
+        #expect(engine.statistics.counts.errors == [.checksumMismatch: 1])
+        try await engine.send([4, 5, 6, 7], to: upload.id, at: 3)
+        #expect(engine.statistics.counts.received[origin] == 11 && engine.statistics.counts.durable[origin] == 7)
+        #expect(engine.statistics.counts.commands == ["noop": 1] && engine.statistics.counts.completed[origin] == 1)
+    }
+
     @Test func `an upload without its digest ends, and no command is made of it`() async throws {
         let rig = try UploadRig()
         let engine = rig.engine()
