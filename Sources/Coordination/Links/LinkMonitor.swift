@@ -18,6 +18,8 @@ final class LinkMonitor {
     private let control: ControlPublisher
     private let uplinks: UplinkMonitor
     private var timer = PeriodicTimer()
+    /// Links that monitors have heard of: one that is used for less than a second would never be active otherwise.
+    private var announced: Set<LinkKey> = []
 
     private static let interval: Duration = .milliseconds(250)
     /// Workers report 20 ms after each quarter of a second; their reports are judged another 20 ms later.
@@ -100,7 +102,8 @@ final class LinkMonitor {
             let isActive = controller.isActive(key)
             if isSecondOver {
                 log.add(state.rate, to: key)
-                if isActive || state.circuitBreaker != nil, events.hub.wantsLinks {
+                let isNew = announced.insert(key).inserted
+                if isActive || isNew || state.circuitBreaker != nil, events.hub.wantsLinks {
                     events.hub.link(report(of: state, controller, now: now), at: .now)
                 }
             }
@@ -113,6 +116,7 @@ final class LinkMonitor {
 
     private func forget(_ key: LinkKey) {
         log.forget(key)
+        announced.remove(key)
         removeSetting(of: key)
         events.forgetTransfers(on: key)
         if let destination = key.destination, dispatch.dispatcher.links.forget(destination) {
