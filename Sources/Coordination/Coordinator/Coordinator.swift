@@ -80,6 +80,7 @@ actor Coordinator: LoopCallbackOwner {
         let events = EventPublisher(
             socket: try sockets.bind(.extendedPublish, .events), environment, newest: newest)
         let sweeper = Sweeper(environment, dispatch: dispatch)
+        WorkerDeath.makeCounters()
         let workers = WorkerRegistry(
             environment, sockets: sockets, dispatch: dispatch, sweeper: sweeper, control: control, events: events)
         let uplinks = UplinkMonitor(environment, dispatch: dispatch)

@@ -13,7 +13,12 @@ enum WorkerDeath: String, CaseIterable, Sendable {
     /// It speaks another version of the protocol.
     case foreign
 
-    static func count(_ cause: WorkerDeath) {
-        Counter(label: "sluice.worker.deaths", dimensions: [("cause", cause.rawValue)]).increment()
+    static func count(_ cause: WorkerDeath) { counter(cause).increment() }
+
+    /// Makes the series of all causes: a rate sees the first death only after a series with 0.
+    static func makeCounters() { for cause in allCases { _ = counter(cause) } }
+
+    private static func counter(_ cause: WorkerDeath) -> Counter {
+        Counter(label: "sluice.worker.deaths", dimensions: [("cause", cause.rawValue)])
     }
 }

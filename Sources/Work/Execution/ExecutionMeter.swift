@@ -12,9 +12,19 @@ struct ExecutionMeter {
     /// Types with times of their own. The types of operations are few, but a program may register any number.
     static let maxTypes = 50
 
+    /// Of the causes that are known before they occur. A rate sees the first one only after a series with 0.
+    private let failures: [CommandFailure.Fault: Counter]
+    private let releases: [String: Counter]
     private var types: Set<String> = []
     private var times: [Key: Timer] = [:]
     private let waits = QualityOfService.allCases.map { Timer(label: "sluice.wait", dimensions: [("qos", $0.name)]) }
+
+    init() {
+        failures = Dictionary(uniqueKeysWithValues: [.command, .final].map { ($0, Self.failures($0)) })
+        let faults: [CommandFailure.Fault] = [.link, .credential, .destination]
+        let causes = StopReason.names.union(faults.map { "\($0)" })
+        releases = Dictionary(uniqueKeysWithValues: causes.map { ($0, Self.releases($0)) })
+    }
 
     /// - Parameters:
     ///   - claim: the number of the claim; only the first one ends a known wait.
@@ -43,10 +53,16 @@ struct ExecutionMeter {
         return types.contains(type) ? type : "other"
     }
 
-    func charged(_ fault: CommandFailure.Fault) {
-        Counter(label: "sluice.failures.charged", dimensions: [("fault", "\(fault)")]).increment()
-    }
+    func charged(_ fault: CommandFailure.Fault) { (failures[fault] ?? Self.failures(fault)).increment() }
 
     /// - Parameter cause: a word: a fault, or the reason of a stop.
-    func released(_ cause: String) { Counter(label: "sluice.released", dimensions: [("cause", cause)]).increment() }
+    func released(_ cause: String) { (releases[cause] ?? Self.releases(cause)).increment() }
+
+    private static func failures(_ fault: CommandFailure.Fault) -> Counter {
+        Counter(label: "sluice.failures.charged", dimensions: [("fault", "\(fault)")])
+    }
+
+    private static func releases(_ cause: String) -> Counter {
+        Counter(label: "sluice.released", dimensions: [("cause", cause)])
+    }
 }

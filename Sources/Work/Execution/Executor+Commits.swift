@@ -146,9 +146,10 @@ extension Executor.State {
     fileprivate mutating func retire(_ gone: HeldCommands.Gone, clearsLog: Bool = true) {
         if clearsLog, let entry = gone.run?.logEntry { startedExecutions?.clear(entry) }
         for continuation in gone.run?.checkpoints ?? [] { continuation.resume(returning: false) }
-        let reading = gone.execution.meter.reading
+        let (reading, before) = gone.execution.meter.take()
+        let link = LinkName(destination: gone.execution.command.destination, direction: reading.direction)
+        linkMeter.resent(reading.resent(since: before), by: link)
         if reading.bytes > 0 {
-            let link = LinkName(destination: gone.execution.command.destination, direction: reading.direction)
             totals[link, default: LinkTotals()].add(reading.bytes, gone.execution.command.qos.serviceClass)
         }
     }

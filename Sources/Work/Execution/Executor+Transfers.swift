@@ -42,6 +42,9 @@ extension Executor.State {
             guard command.destination != .none || reading.bytes > 0 || reading.offset > 0 else { continue }
             let link = index(of: LinkName(destination: command.destination, direction: reading.direction))
             links[link].bytes[command.qos.serviceClass.rawValue] += reading.bytes
+            linkMeter.resent(
+                reading.resent(since: before),
+                by: LinkName(destination: command.destination, direction: reading.direction))
             links[link].inFlight += 1
             if let roundTrip = reading.connection.roundTrip { roundTrips[link].append(roundTrip) }
             let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / seconds)
@@ -60,6 +63,7 @@ extension Executor.State {
             links[index].roundTrip = roundTrips[index].sorted().middle
             total.quietReports = bytes == total.reported && link.inFlight == 0 ? total.quietReports + 1 : 0
             total.reported = bytes
+            linkMeter.carried(total.takeNew(links[index].bytes), by: name)
             totals[name] = total
         }
         return (Transfers(links: links, transfers: transfers), offsets)

@@ -33,6 +33,7 @@ final class Executor: Sendable {
         /// On commands that this worker does not hold; for the coordinator.
         var effects = Effects()
         var meter = ExecutionMeter()
+        var linkMeter = LinkMeter()
     }
 
     /// The loop takes this.

@@ -37,6 +37,11 @@ enum StopReason: Sendable, Equatable {
         }
     }
 
+    /// Those that release a command.
+    static let names: Set<String> = [
+        Self.preempted.name, Self.drained.name, Self.overdue.name, Self.releasedByNetwork(reason: "").name,
+    ]
+
     private var reason: String {
         switch self {
         case .cancelled: "cancelled"

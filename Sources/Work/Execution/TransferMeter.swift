@@ -20,6 +20,12 @@ package final class TransferMeter: Sendable {
         /// Its pace has made it wait since the last ``TransferMeter/take()``.
         package var waited = false
         package var connection = Connection()
+
+        /// Bytes that were sent again since an earlier reading. A new connection counts from 0.
+        func resent(since before: Reading) -> Int64 {
+            let (now, before) = (connection.retransmitted, before.connection.retransmitted)
+            return now >= before ? now - before : now
+        }
     }
 
     /// The kernel's measurements of the connection; nil where one is not known yet.

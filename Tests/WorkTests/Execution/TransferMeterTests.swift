@@ -26,4 +26,16 @@ import Testing
         meter.progress(offset: 10, total: 10)
         #expect(meter.reading.verified == nil && meter.reading.offset == 10)
     }
+
+    @Test func `bytes that were sent again count from 0 on each connection`() {
+        let meter = TransferMeter()
+        func resent(_ bytes: Int64) -> Int64 {
+            var connection = TransferMeter.Connection()
+            connection.retransmitted = bytes
+            meter.observed(connection)
+            let (now, before) = meter.take()
+            return now.resent(since: before)
+        }
+        #expect([10, 15, 15, 4, 6].map(resent) == [10, 5, 0, 4, 2])
+    }
 }

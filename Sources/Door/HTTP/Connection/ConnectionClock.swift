@@ -2,7 +2,7 @@ internal import Host
 
 /// The deadlines of a connection that do not concern a body.
 struct ConnectionClock: Sendable {
-    enum Expiry: String, Equatable {
+    enum Expiry: String, Equatable, CaseIterable {
         /// Nothing came on a new connection.
         case silent
         /// The fields of a request did not end in time.
