@@ -1,5 +1,6 @@
 internal import Host
 internal import Logging
+internal import Metrics
 internal import Store
 
 /// The coordinator's access to the store. Reads and writes block, so each kind has a thread; their results
@@ -13,6 +14,7 @@ final class StoreAccess {
     private let writer = BlockingThread(named: "store-writer")
     private var errors = StoreErrorLog()
     private let logger: Logger
+    private let writeTime = Timer(label: "sluice.commit", dimensions: [("role", "coordinator")])
 
     var shardCount: Int { store.shardCount }
 
@@ -43,11 +45,19 @@ final class StoreAccess {
     }
 
     /// Writes on the writer's thread; the parameters are those of ``read(_:isUrgent:_:then:otherwise:)``.
+    /// - Parameter hasWritten: whether the body has changed anything. Only then its time is measured.
     func write<Value: Sendable>(
-        _ failure: String, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
+        _ failure: String, hasWritten: @escaping @Sendable (Value) -> Bool = { _ in true },
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         then: @escaping (Value) -> Void = { (_: Value) in }, otherwise: @escaping (StoreError) -> Void = { _ in }
     ) {
-        run(on: writer, failure, body, then, otherwise)
+        let measured = { @Sendable [writeTime] (store: any CommandStore) throws(StoreError) -> Value in
+            let start = MonotonicTime.now
+            let value = try body(store)
+            if hasWritten(value) { writeTime.recordNanoseconds((MonotonicTime.now - start).nanoseconds) }
+            return value
+        }
+        run(on: writer, failure, measured, then, otherwise)
     }
 
     /// Writes on the writer's thread in steps, each of which is told to the loop as soon as it is committed.

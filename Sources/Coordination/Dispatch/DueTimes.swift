@@ -26,7 +26,9 @@ final class DueTimes {
         isRunning = true
         let locked = dispatch.dispatcher.locked
         for shard in shards {
-            store.write("Due times cannot be settled") { store throws(StoreError) in
+            store.write("Due times cannot be settled") { ready, effects, round in
+                !ready.isEmpty || !effects.isEmpty || !round.effects.isEmpty
+            } _: { store throws(StoreError) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: Self.batch)
                 let expired = try store.expire(shard: shard, now: now, limit: Self.batch).effects
@@ -50,7 +52,9 @@ final class DueTimes {
     /// Carries on page by page, so that other writes come in between.
     private func carryMessages(from shard: Int) {
         let locked = dispatch.dispatcher.locked
-        store.write("Messages between shards cannot be carried over") { store throws(StoreError) in
+        store.write("Messages between shards cannot be carried over") { round in
+            !round.effects.isEmpty
+        } _: { store throws(StoreError) in
             try store.carryMessages(from: shard, except: locked, now: .now)
         } then: { [self] round in
             take(round, from: shard)
@@ -65,7 +69,9 @@ final class DueTimes {
 
     /// Writes what is left step by step, so that other writes of the shard come in between.
     private func settle(_ shard: Int) {
-        store.write("Effects on dependent commands cannot be written") { store throws(StoreError) in
+        store.write("Effects on dependent commands cannot be written") { effects in
+            !effects.isEmpty
+        } _: { store throws(StoreError) in
             try store.settle(shard: shard, now: .now, limit: Self.batch)
         } then: { [self] made in
             effects.receive(made)

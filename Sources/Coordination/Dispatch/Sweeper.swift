@@ -53,7 +53,9 @@ final class Sweeper {
     /// Reads the commands that became ready out of their turn: behind a large backlog, their turn would come late. A
     /// command that finds no room in memory is read in its turn.
     private func takeReadyAgain(of shard: Int) {
-        store.write("Commands that became ready again cannot be read") { store throws(StoreError) in
+        store.write("Commands that became ready again cannot be read") { commands in
+            !commands.isEmpty
+        } _: { store throws(StoreError) in
             try store.takeReadyAgain(shard: shard, limit: Self.maxReadyAgain)
         } then: { [dispatch] commands in
             dispatch.insert(commands, now: .now)
