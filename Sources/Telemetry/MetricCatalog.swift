@@ -12,7 +12,7 @@ package enum MetricCatalog {
         // Of the semantic conventions of OpenTelemetry.
         case "http_server_request_duration_seconds":
             [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
-        case "sluice_wait_seconds", "sluice_execution_seconds":
+        case "sluice_wait_seconds", "sluice_execution_seconds", "sluice_upload_seconds":
             [0.005, 0.025, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800, 3600]
         case "sluice_commit_rows": [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
         default: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -26,8 +26,13 @@ package enum MetricCatalog {
         "process_open_fds": "Descriptors that the process has open.",
         "process_max_fds": "Descriptors that the process may open.",
         "process_start_time_seconds": "Start of the process, in Unix time.",
-        "sluice_commit_seconds": "A commit of workers or of the door, with its wait for other writers.",
+        "sluice_commit_seconds":
+            "A commit of workers or of the door, or a write of the coordinator that may have several, with its wait for "
+            + "other writers.",
         "sluice_commit_rows": "Writes that share a commit.",
+        "sluice_commands_submitted_total":
+            "Commands that requests of the API, uploads and schedules submitted. Those of programs and of the command line "
+            + "are not counted.",
         // Of the coordinator
         "sluice_commands_dispatched_total": "Commands offered to workers.",
         "sluice_frames_dropped_total": "Frames of sockets that could not be read.",
@@ -40,6 +45,8 @@ package enum MetricCatalog {
         "sluice_execution_seconds": "From the start of an execution to the commit of its end.",
         "sluice_failures_charged_total": "Failed executions that count towards the retry limit, by fault.",
         "sluice_released_total": "Executions that gave their command back uncharged, by cause.",
+        "sluice_link_bytes_total": "Bytes that executions sent or received, by link and class of quality of service.",
+        "sluice_link_resent_bytes_total": "Bytes that the kernel sent again, by link.",
         // Of the door
         "sluice_build_info": "1, with the version of the door.",
         "sluice_store_up": "Whether the store could be read for these metrics.",
@@ -60,7 +67,11 @@ package enum MetricCatalog {
         "sluice_store_bytes": "Files of the store without write-ahead logs.",
         "sluice_uploads": "Uploads that take bytes; at most 1,000 of a shard are counted.",
         "sluice_uploads_total": "Uploads that were created, became complete, or ended otherwise, by protocol.",
-        "sluice_upload_received_bytes_total": "Bytes of uploads that became durable, by protocol.",
+        "sluice_upload_received_bytes_total": "Bytes of uploads that came, also those that were dropped, by protocol.",
+        "sluice_upload_durable_bytes_total": "Bytes of uploads that became durable, by protocol.",
+        "sluice_upload_seconds": "From the creation of an upload to its last byte, with all pauses of its client.",
+        "sluice_upload_sync_seconds": "A sync of the file of an upload.",
+        "sluice_upload_takeovers_total": "Requests of uploads that were stopped because another one came.",
         "sluice_upload_errors_total": "Requests of uploads that failed, by reason.",
         "sluice_spool_bytes": "Bytes that uploads have or were promised in the spool.",
         "sluice_spool_free_bytes": "Bytes that the disk of the spool has free.",
@@ -73,7 +84,7 @@ package enum MetricCatalog {
         "sluice_door_bad_requests_total": "Requests refused before any endpoint, by type of their problem.",
         "sluice_auth_failures_total": "Requests without a usable token, by reason.",
         "sluice_sse_subscribers": "Streams of events that are open, by kind.",
-        "sluice_sse_dropped_total": "Streams of events that were ended because their client was too slow, by reason.",
+        "sluice_sse_dropped_total": "Streams of events that the door refused, or ended before their client, by reason.",
         "sluice_config_reload_success": "Whether the files of the certificate could be used when they were last read.",
         "sluice_tls_certificate_not_after_seconds": "End of the validity of the certificate, in Unix time.",
     ]

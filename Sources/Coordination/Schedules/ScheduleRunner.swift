@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Metrics
 internal import Store
 
 /// Fires schedules: it submits what is due, and moves each schedule on in the same transaction, so that no coordinator
@@ -62,14 +63,20 @@ final class ScheduleRunner {
             wanted = nil
             return start(next)
         }
-        store.write("Schedules cannot be fired") { store throws(StoreError) in
+        store.write("Schedules cannot be fired") { round, _ in
+            !round.changes.isEmpty
+        } _: { store throws(StoreError) in
             let now = Timestamp.now
-            return try store.fireSchedules(shard: shard, scope, now: now, limit: Self.batch) { schedule, last in
+            var types: [String: String] = [:]
+            let round = try store.fireSchedules(shard: shard, scope, now: now, limit: Self.batch) { schedule, last in
+                types[schedule.definition.name] = schedule.definition.body.type
                 let timing = ScheduleTiming(schedule.definition, in: .system)
                 return timing.decision(for: schedule.state, now: now, last: last)
             }
-        } then: { [self] round in
+            return (round, types)
+        } then: { [self] round, types in
             take(round)
+            count(round, types)
             // A round that has changed nothing would find the same schedules again.
             if let next = round.next, scope != .due || !round.changes.isEmpty || !round.problems.isEmpty {
                 run(shards, scope.after(next))
@@ -86,6 +93,24 @@ final class ScheduleRunner {
         for change in round.changes { events.publish(change) }
         for problem in round.problems where told.count < Self.maxTold && told.insert(problem).inserted {
             logger.warning("\(problem)")
+        }
+    }
+
+    /// - Parameter types: of what each schedule submits.
+    private func count(_ round: ScheduleRound, _ types: [String: String]) {
+        for change in round.changes where !change.ids.isEmpty {
+            let labels = [("type", types[change.name] ?? "other"), ("source", "schedule")]
+            Counter(label: "sluice.commands.submitted", dimensions: labels).increment(by: change.ids.count)
+        }
+    }
+}
+
+extension ScheduleBody {
+    /// The type of the command that is submitted.
+    fileprivate var type: String {
+        switch self {
+        case .command(let value): value["type"]?.string ?? "other"
+        case .flow: CommandType.flow
         }
     }
 }

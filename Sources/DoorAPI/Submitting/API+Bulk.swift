@@ -25,8 +25,10 @@ extension API {
         var output: [UInt8] = []
         output.reserveCapacity(lines.count * 80)
         for line in lines {
-            let result = line.draft.flatMap { _ in
-                (outcomes.next() ?? .failure(SluiceError(.failed, "the submit gave no result"))).mapError { error in
+            let result = line.draft.flatMap { draft in
+                let outcome = outcomes.next() ?? .failure(SluiceError(.failed, "the submit gave no result"))
+                if (try? outcome.get())?.isExisting == false { door.statistics.countSubmitted(draft.type) }
+                return outcome.mapError { error in
                     key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
                 }
             }

@@ -32,6 +32,7 @@ extension API {
         do { submission = try await client.submitOrFind(flow) } catch let error as SluiceError {
             throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
         }
+        if !submission.isExisting { door.statistics.countSubmitted(CommandType.flow) }
         return JSONReply.response(
             [
                 "id": .string(submission.id.description), "existing": .bool(submission.isExisting),

@@ -43,6 +43,7 @@ extension API {
         do { submission = try await client.submitOrFind(draft) } catch let error as SluiceError {
             throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
         }
+        if !submission.isExisting { door.statistics.countSubmitted(draft.type) }
         var details = try await details(submission.id)
         // The command of a unique key may be that of another token, and a result is for readers.
         if !policy.principal.scopes.contains(.read) { details.result = nil }

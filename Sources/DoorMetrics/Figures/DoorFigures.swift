@@ -32,7 +32,8 @@ enum DoorFigures {
 
     static func families(of uploads: UploadStatistics.Counts) -> [MetricFamily] {
         var total = MetricFamily("sluice_uploads_total", .counter)
-        var bytes = MetricFamily("sluice_upload_received_bytes_total", .counter)
+        var received = MetricFamily("sluice_upload_received_bytes_total", .counter)
+        var durable = MetricFamily("sluice_upload_durable_bytes_total", .counter)
         for origin in UploadProtocol.allCases {
             let label = MetricLabel("protocol", origin.rawValue)
             for (outcome, counts) in [
@@ -40,9 +41,26 @@ enum DoorFigures {
             ] {
                 total.add(Double(counts[origin] ?? 0), [label, MetricLabel("outcome", outcome)])
             }
-            bytes.add(Double(uploads.bytes[origin] ?? 0), [label])
+            received.add(Double(uploads.received[origin] ?? 0), [label])
+            durable.add(Double(uploads.durable[origin] ?? 0), [label])
         }
-        return [total, bytes, counter("sluice_upload_errors_total", "reason", uploads.errors)]
+        let errors = UploadError.Kind.allCases.map {
+            MetricSample(Double(uploads.errors[$0] ?? 0), [MetricLabel("reason", $0.rawValue)])
+        }
+        return [total, received, durable, MetricFamily("sluice_upload_errors_total", .counter, errors)]
+    }
+
+    /// - Parameters:
+    ///   - commands: of the API, by type.
+    ///   - uploads: commands that uploads became, by type.
+    static func submissions(_ commands: [String: Int], uploads: [String: Int]) -> MetricFamily {
+        var family = MetricFamily("sluice_commands_submitted_total", .counter)
+        for (source, counts) in [("api", commands), ("upload", uploads)] {
+            for (type, count) in counts {
+                family.add(Double(count), [MetricLabel("type", type), MetricLabel("source", source)])
+            }
+        }
+        return family
     }
 
     static func families(of spool: SpoolFigures) -> [MetricFamily] {

@@ -52,7 +52,9 @@ struct Scrape: Sendable {
         text.add(
             DoorFigures.families(
                 of: context.statistics, failures: context.authenticator.failureCounts, version: SluiceVersion.current))
-        text.add(DoorFigures.families(of: context.uploads.statistics.counts))
+        let uploads = context.uploads.statistics.counts
+        text.add(DoorFigures.families(of: uploads))
+        text.add([DoorFigures.submissions(context.statistics.submittedCommands, uploads: uploads.commands)])
         text.add([requests.family])
         if let certificate = context.certificate { text.add(DoorFigures.families(of: certificate)) }
         if let lag = coordinator.lag(now: now) {

@@ -11,7 +11,12 @@ package final class DoorStatistics: Sendable {
     /// Whether the server accepts no more connections, because it ends.
     package let isDraining = Atomic<Bool>(false)
     private let refused = Mutex<[String: Int]>([:])
-    private let closed = Mutex<[String: Int]>([:])
+    private let closed = Mutex(
+        Dictionary(uniqueKeysWithValues: ConnectionClock.Expiry.allCases.map { ($0.rawValue, 0) }))
+    private let submitted = Mutex<[String: Int]>([:])
+
+    /// Types with counts of their own.
+    private static let maxTypes = 50
 
     package init() {}
 
@@ -20,6 +25,18 @@ package final class DoorStatistics: Sendable {
 
     /// Connections that were closed for the client's slowness, by reason.
     package var expired: [String: Int] { closed.withLock { $0 } }
+
+    /// Commands that requests of the API have submitted, by type; those of further types as `other`. The nodes of a flow
+    /// are not counted, but the flow is.
+    package var submittedCommands: [String: Int] { submitted.withLock { $0 } }
+
+    /// A request of the API has submitted a command that did not exist before.
+    package func countSubmitted(_ type: String) {
+        submitted.withLock { counts in
+            let name = counts[type] != nil || counts.count < Self.maxTypes ? type : "other"
+            counts[name, default: 0] += 1
+        }
+    }
 
     func countBadRequest(_ type: String) { refused.withLock { $0[type, default: 0] += 1 } }
 
