@@ -43,6 +43,15 @@ struct ProcessReportsTests {
         #expect(values(reports, at: start + .seconds(16)) == ["coordinator": [2]])
     }
 
+    @Test func `a process whose reports never become whole again is not shown for ever`() {
+        var reports = ProcessReports()
+        reports.take(report(1), of: "worker-1", now: start)
+        for second in 1...20 {
+            reports.take(report(2, round: Int64(second + 1), of: 2), of: "worker-1", now: start + .seconds(second))
+        }
+        #expect(values(reports, at: start + .seconds(20)).isEmpty)
+    }
+
     @Test(arguments: ["door", "worker-", "worker-1234", "worker-1\n", "worker--1", "", "*"])
     func `a process with another name is not shown`(name: String) {
         var reports = ProcessReports()

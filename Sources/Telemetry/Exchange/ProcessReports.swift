@@ -7,7 +7,7 @@ package struct ProcessReports: Sendable {
         var round: Int64
         var parts: [Int: [MetricFamily]] = [:]
         var complete: [MetricFamily] = []
-        /// When the last part of a report came.
+        /// When the last whole report came; before the first, when its process was first heard.
         var at: MonotonicTime
     }
 
@@ -29,8 +29,8 @@ package struct ProcessReports: Sendable {
         var entry = processes[process] ?? Process(round: report.round, at: now)
         if entry.round != report.round { (entry.round, entry.parts) = (report.round, [:]) }
         entry.parts[report.part] = report.families
-        entry.at = now
         if entry.parts.count == report.parts {
+            entry.at = now
             entry.complete = entry.parts.sorted { $0.key < $1.key }.flatMap(\.value)
             entry.parts = [:]
         }
