@@ -76,6 +76,7 @@ package final class LivePart: DoorPart {
             if round % Self.readInterval == 0 {
                 reader.read()
                 current.withLock { $0 = reader.snapshot }
+                if registry.count(of: .log) == 0 { streams.withLock { $0?.reader.clear() } }
             }
             publish(reader.snapshot, events)
             registry.check(at: .now)
