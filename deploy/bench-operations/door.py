@@ -50,6 +50,13 @@ class Door:
         assert answer.status == 204 and answer.headers["Upload-Offset"] == str(size), (answer.status, answer.headers)
         connection.close()
 
+    def open_stream(self, query):
+        """A socket that gets a stream of events from now on."""
+        client = socket.create_connection(("127.0.0.1", self.port))
+        client.sendall(
+            f"GET /api/v1/events{query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {self.token}\r\n\r\n".encode())
+        return client
+
     def latency(self, connection):
         """Seconds of a small request that needs the store."""
         begin = time.monotonic()

@@ -1,6 +1,5 @@
-"""Uploads into the door, connections that do nothing, lists, and streams of events."""
+"""Uploads into the door, connections that do nothing, and lists."""
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -188,63 +187,3 @@ def lists(rig):
         rig.add(f"page {name}, p99", percentile(0.99, waits), "ms", at_most=100, note=f"{len(body) / 1000:.0f} kB")
     waits, _ = times("/metrics", door.fields)
     rig.add("metrics, p99", percentile(0.99, waits), "ms", at_most=20)
-
-
-def streams(rig):
-    """500 pages and 10 logs, while workers run no-ops; the drain with and without them alternates."""
-    count = rig.count(100_000, 1000)
-    alone, beside, share = [], [], []
-    for _ in range(rig.runs):
-        for has_readers in (False, True):
-            rate, used = drain(rig, count, has_readers)
-            (beside if has_readers else alone).append(rate)
-            if has_readers:
-                share.append(used)
-            rig.stop()
-    rig.add("no-ops with an idle door", alone, "/s")
-    rig.add("with 500 pages and 10 logs", beside, "/s")
-    rig.add("with them, of without", [100 * b / a for a, b in zip(alone, beside)], "%", at_least=95,
-            note="the readers are Python on the same cores")
-    rig.add("door, for 500 pages without work", share, "cores", at_most=0.3)
-
-
-def drain(rig, count, has_readers):
-    door = Door(rig)
-    readers = multiprocessing.Process(target=read_streams, args=(door, 500, 10)) if has_readers else None
-    used = 0.0
-    if readers:
-        readers.start()
-        time.sleep(3)
-        begin = processor_time(door.process.pid)
-        time.sleep(5)
-        used = (processor_time(door.process.pid) - begin) / 5
-    rig.sluice("submit", "noop", "--payload", "-", input=b'{"payload":{}}\n' * count, stdin=None)
-    begin = time.monotonic()
-    rig.start(rig.sluice_path, "up", "--workers", "2", "--data", rig.data_directory)
-    rig.until_ended(count)
-    rate = count / (time.monotonic() - begin)
-    if readers:
-        readers.terminate()
-        readers.join()
-    return rate, used
-
-
-def processor_time(pid):
-    """Seconds of user and system time."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def read_streams(door, views, logs):
-    async def read(query):
-        reader, writer = await asyncio.open_connection("127.0.0.1", door.port, limit=1 << 20)
-        writer.write(
-            f"GET /api/v1/events{query} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {door.token}\r\n\r\n".encode())
-        while await reader.read(1 << 16):
-            pass
-
-    async def main():
-        await asyncio.gather(*[read("") for _ in range(views)], *[read("?stream=log") for _ in range(logs)])
-
-    asyncio.run(main())
