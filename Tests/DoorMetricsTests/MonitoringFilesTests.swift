@@ -4,7 +4,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// What can be checked of the dashboard and the rules without Grafana. A test of the whole system asks a Prometheus.
+/// Checks of the dashboard and the rules that need no Grafana. A test of the whole system asks a Prometheus.
 struct MonitoringFilesTests {
     private static let repository = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
