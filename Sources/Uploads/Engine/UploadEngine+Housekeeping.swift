@@ -20,11 +20,11 @@ extension UploadEngine {
                 }
             }
             switch due {
-            case .failure(let error): logger.warning("The uploads of shard \(shard) cannot be read: \(error)")
+            case .failure(let error): warn("The uploads of shard \(shard) cannot be read: \(error)")
             case .success(let uploads):
                 for upload in uploads {
                     do throws(UploadError) { try await tidy(upload, now) } catch {
-                        logger.warning("Upload \(upload.id) cannot be tidied up: \(error)")
+                        warn("Upload \(upload.id) cannot be tidied up: \(error)")
                         continue
                     }
                     count += 1
@@ -32,6 +32,10 @@ extension UploadEngine {
             }
         }
         return count
+    }
+
+    private func warn(_ message: String) {
+        if warnings.withLock({ $0.isNew(message, now: .now) }) { logger.warning("\(message)") }
     }
 
     private func tidy(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {

@@ -20,6 +20,8 @@ package final class UploadEngine: UploadService {
     let disk: DiskThreads
     let turns: UploadTurns
     let space = Mutex(SpoolSpace())
+    /// Of ``tidy()``.
+    let warnings = Mutex(RecentWarnings())
     /// Idempotency keys of creations that run.
     private let keys = Mutex<Set<String>>([])
     private let appends = Atomic<Int>(0)
