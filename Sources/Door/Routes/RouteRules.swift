@@ -15,7 +15,7 @@ package struct RouteRules: UploadRules {
     }
 
     package func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8? {
-        guard let route = try route(of: facts) else { return nil }
+        guard let route = try route(of: facts), facts.concatenation != .partial else { return nil }
         try route.check(facts, id: CommandID(), length: length)
         return try route.shardKey(facts).map { CommandID.shardByte(ofKey: $0) }
     }

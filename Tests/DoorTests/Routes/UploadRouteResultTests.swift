@@ -123,6 +123,19 @@ struct UploadRouteResultTests {
         }
     }
 
+    @Test func `a part of a concatenation needs none of the facts that its route needs of the whole`() throws {
+        let text = #"routes: {a: {command: {type: upload, payload: {to: "https://h.example.com/{name}"}}}}"#
+        let routes = try UploadRoutes(reading: try YAMLText.parse(Array(text.utf8)))
+        let rules = RouteRules(routes) { _ in BuiltInOperations.registry() }
+        var facts = upload(nil)
+        facts.route = "a"
+        #expect(throws: UploadError.self) { try rules.shardByte(for: facts, length: 5) }
+        facts.concatenation = .partial
+        #expect(try rules.shardByte(for: facts, length: 5) == nil)
+        facts.route = "unknown"
+        #expect(throws: UploadError.self) { try rules.shardByte(for: facts, length: 5) }
+    }
+
     @Test func `an upload is refused at its creation by size, missing facts, values and long keys`() throws {
         let route = try route(
             #"{command: {type: upload, payload: {to: "https://h.example.com/{name}"}}, maxSize: 10, orderingKey: "k{metadata.album}"}"#
