@@ -11,6 +11,10 @@ extension StoreError {
             self.init(.invalid, "\(attempt)the name of the host is not known; use an address of this machine")
             return
         }
+        if let error = error as? DoorServerError {
+            self.init(.exhausted, error.description)
+            return
+        }
         guard let error = error as? IOError else {
             self.init(.invalid, "\(attempt)\(error); choose an address of this machine")
             return

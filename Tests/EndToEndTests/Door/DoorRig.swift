@@ -9,10 +9,13 @@ final class DoorRig: Sendable {
     let installation: Installation
     let port: Int
     private let process = Shared<ChildProcess?>(nil)
+    private let shell: String?
 
     /// Starts a door.
-    init(_ installation: Installation) async throws {
+    /// - Parameter shell: a command of sh that the process of the door runs first, such as `ulimit`; nil: none.
+    init(_ installation: Installation, shell: String? = nil) async throws {
         self.installation = installation
+        self.shell = shell
         port = try freePort()
         try await start()
     }
@@ -29,7 +32,9 @@ final class DoorRig: Sendable {
     }
 
     func start() async throws {
-        let child = try installation.start("door", "--listen", "127.0.0.1:\(port)", "--log-format", "json")
+        var command = ["\(Installation.bin)/sluice", "door", "--listen", "127.0.0.1:\(port)", "--log-format", "json"]
+        if let shell { command = ["/bin/sh", "-c", "\(shell) && exec \"$0\" \"$@\""] + command }
+        let child = try installation.start(program: command[0], Array(command.dropFirst()))
         process.change { $0 = child }
         try await until("the door") {
             if let ending = child.ending { throw Missed("the door ended: \(ending)\n\(child.errors)") }
@@ -41,6 +46,11 @@ final class DoorRig: Sendable {
         let child = try #require(process.value)
         child.signal(SIGKILL)
         _ = try await child.end(within: .seconds(10))
+    }
+
+    /// Waits until the door has died.
+    func ended() async throws -> ChildProcess.Exit {
+        try await #require(process.value).end(within: .seconds(30))
     }
 
     var pid: Int32 { get throws { try #require(process.value).pid } }

@@ -13,7 +13,7 @@ final class ConnectionLimit: Sendable {
         case dropped
     }
 
-    /// Connections that are being told 503. They have a part of ``DescriptorBudget/reserve``.
+    /// Connections that are being told 503. They have a part of ``DescriptorBudget/reserve(cores:)``.
     private static let maxRefused = 64
 
     /// - Returns: how many of the last connections serve only essential endpoints: 8, and none where there are few.

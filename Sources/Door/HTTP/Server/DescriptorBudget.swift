@@ -3,21 +3,29 @@ internal import Glibc
 
 /// How many connections the limit of open files allows.
 package enum DescriptorBudget {
-    /// Files, sockets and pipes that are not connections. libdispatch ends the process where it cannot open
-    /// `/proc/self/task/…`, so connections must never use the last descriptors.
-    package static let reserve = 256
+    private static let minConnections = 16
+    /// Files, sockets and pipes that are not connections: about 100 of the store, 64 connections that are refused, and
+    /// three for each event loop. libdispatch ends the process where it cannot open `/proc/self/task/…`, so connections
+    /// must never use the last descriptors.
+    /// - Parameter cores: each has an event loop.
+    package static func reserve(cores: Int) -> Int { max(256, 192 + 4 * cores) }
+    /// A connection has its socket, and while it brings an upload the file of that.
+    package static let perConnection = 2
     /// More connections than this need more memory than their buffers are granted.
     private static let maxDescriptors: UInt = 65_536
 
     /// - Parameters:
     ///   - limit: open files of the process.
     ///   - configured: nil where the limit decides.
-    package static func maxConnections(limit: Int, configured: Int?) throws(DoorServerError) -> Int {
-        let available = limit - reserve
-        guard available >= 16 else {
+    package static func maxConnections(
+        limit: Int, cores: Int, configured: Int?
+    ) throws(DoorServerError) -> Int {
+        let reserve = reserve(cores: cores)
+        let available = (limit - reserve) / perConnection
+        guard available >= minConnections else {
             throw DoorServerError(
-                "this process may open \(limit) files, and the server needs \(reserve + 16); raise the limit "
-                    + "(ulimit -n)")
+                "this process may open \(limit) files, and the door needs \(reserve + perConnection * minConnections); "
+                    + "raise the limit (ulimit -n)")
         }
         return min(configured ?? available, available)
     }

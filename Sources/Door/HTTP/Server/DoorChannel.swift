@@ -19,6 +19,8 @@ struct DoorChannel: Sendable {
     /// Names and values of `Upload-Metadata` are long: 64 of up to 4 KiB each.
     private static let maxFieldBytes = 80 << 10
     private static let maxFields = 200
+    /// Connections that send nothing must not keep health checks out.
+    private static let reserveHeaderTimeout: Duration = .seconds(2)
 
     let configuration: DoorServerConfiguration
     let dispatcher: Dispatcher
@@ -70,7 +72,9 @@ struct DoorChannel: Sendable {
             // NIO keeps as many buffers of each connection, also of an idle one.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
             let progress = BodyProgress(rate: configuration.minBodyRate, window: configuration.bodyRateWindow)
-            let timers = ConnectionTimers(configuration, progress: progress, eventLoop: channel.eventLoop)
+            var timing = configuration
+            if admission == .reserve { timing.headerTimeout = min(timing.headerTimeout, Self.reserveHeaderTimeout) }
+            let timers = ConnectionTimers(timing, progress: progress, eventLoop: channel.eventLoop)
             var framing = HTTPResponseEncoder.Configuration()
             // The encoder does not know of HEAD; ``ResponseOutput`` does.
             framing.automaticallySetFramingHeaders = false

@@ -41,7 +41,7 @@ package struct DoorServer: Service {
     package func run() async throws {
         do {
             let limit = try DescriptorBudget.maxConnections(
-                limit: DescriptorBudget.raiseLimit(), configured: configuration.maxConnections)
+                limit: DescriptorBudget.raiseLimit(), cores: System.coreCount, configured: configuration.maxConnections)
             if let wanted = configuration.maxConnections, wanted > limit {
                 logger.warning(
                     "The limit of open files allows \(limit) connections, not \(wanted); raise it (ulimit -n)")

@@ -22,7 +22,8 @@ package struct DoorServerConfiguration: Sendable {
     /// A socket that another process has opened, in place of ``host`` and ``port``. Nil: the server opens its own.
     package var inheritedSocket: CInt?
 
-    /// More connections than this are refused with 503. Nil, the default: all open files of the process but 256.
+    /// More connections than this are refused with 503. Nil, the default: half of the open files of the
+    /// process, after 256 for everything else.
     package var maxConnections: Int?
     /// From the accept of a connection, or the first byte of a request, to the end of its fields.
     package var headerTimeout: Duration = .seconds(10)
