@@ -19,11 +19,13 @@ package protocol UploadService: Sendable {
     /// An upload whose bytes so far are durable. A request that sends bytes to it is stopped: its client may be gone.
     func upload(_ id: CommandID) async throws(UploadError) -> Upload
     /// Takes the bytes of one request. An earlier request to the same upload is stopped first.
-    /// - Parameter receive: reads the request, and throws where it was cut: what came is kept then. It runs in a task
-    ///   that is cancelled when another request takes the upload over.
+    /// - Parameters:
+    ///   - progress: called with each offset that becomes durable while the request runs. It must not block.
+    ///   - receive: reads the request, and throws where it was cut: what came is kept then. It runs in a task that is
+    ///     cancelled when another request takes the upload over.
     /// - Throws: `interrupted` where `receive` threw, with the offset that is durable.
     func append(
-        _ request: UploadAppend, to id: CommandID,
+        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload
     /// Ends an upload and deletes its bytes. One that has become a command is not terminated: `complete`.

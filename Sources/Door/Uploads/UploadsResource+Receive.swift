@@ -9,13 +9,14 @@ extension UploadsResource {
     typealias Receive = @Sendable (any UploadReceiver) async throws -> Void
 
     /// Lets the engine take the bytes of a request.
+    /// - Parameter progress: called with each offset that becomes durable meanwhile. It must not block.
     /// - Throws: ``UploadError``, or the problem that `receive` threw.
     func append(
         _ append: UploadAppend, to id: CommandID, failure: ReceiveFailure = ReceiveFailure(),
-        _ receive: @escaping Receive
+        progress: @escaping @Sendable (Int64) -> Void = { _ in }, _ receive: @escaping Receive
     ) async throws -> Upload {
         do {
-            return try await service.append(append, to: id) { receiver in
+            return try await service.append(append, to: id, progress: progress) { receiver in
                 do { try await receive(receiver) } catch {
                     failure.record(error)
                     throw error

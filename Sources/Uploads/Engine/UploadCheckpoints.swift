@@ -18,18 +18,25 @@ final class UploadCheckpoints: Sendable {
     private let file: SpoolFile
     private let upload: Upload
     private let length: Int64?
+    private let progress: @Sendable (Int64) -> Void
     private let state: Mutex<State>
 
     /// A checkpoint begins after this many bytes, or this time.
     private static let bytes: Int64 = 16 << 20
     private static let interval: Duration = .seconds(1)
 
-    /// - Parameter length: of the upload, where the request states it.
-    init(_ engine: UploadEngine, _ file: SpoolFile, upload: Upload, length: Int64?) {
+    /// - Parameters:
+    ///   - length: of the upload, where the request states it.
+    ///   - progress: called with each durable offset.
+    init(
+        _ engine: UploadEngine, _ file: SpoolFile, upload: Upload, length: Int64?,
+        progress: @escaping @Sendable (Int64) -> Void
+    ) {
         self.engine = engine
         self.file = file
         self.upload = upload
         self.length = length
+        self.progress = progress
         state = Mutex(State(durable: upload.offset, startedAt: .now))
     }
 
@@ -71,6 +78,7 @@ final class UploadCheckpoints: Sendable {
             guard change.isApplied else { return }
             engine.statistics.becameDurable(upload, bytes: end - durable)
             state.withLock { $0.durable = end }
+            progress(end)
         } catch {
             // The commit at the end of the request says what goes wrong.
             engine.logger.debug("A checkpoint of upload \(upload.id) failed: \(error)")

@@ -6,7 +6,7 @@ internal import Synchronization
 
 extension UploadEngine {
     package func append(
-        _ request: UploadAppend, to id: CommandID,
+        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void = { _ in },
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         let signal = StopSignal()
@@ -14,7 +14,7 @@ extension UploadEngine {
         appendBegan()
         let result: Result<Upload, UploadError>
         do throws(UploadError) {
-            result = .success(try await take(request, id, signal, receive))
+            result = .success(try await take(request, id, signal, progress, receive))
         } catch {
             result = .failure(error)
             statistics.failed(error)
@@ -25,7 +25,7 @@ extension UploadEngine {
     }
 
     private func take(
-        _ request: UploadAppend, _ id: CommandID, _ signal: StopSignal,
+        _ request: UploadAppend, _ id: CommandID, _ signal: StopSignal, _ progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         let upload = try await load(id)
@@ -35,7 +35,8 @@ extension UploadEngine {
         let limit = min(length ?? .max, maxSize(upload.facts))
         try request.check(upload, length: length, limit: limit)
         let file = try await onDisk { [path = spool.file(of: id)] () throws(SystemError) in try SpoolFile(path) }
-        let checkpoints = UploadCheckpoints(self, file, upload: upload, length: request.statedLength)
+        let checkpoints = UploadCheckpoints(
+            self, file, upload: upload, length: request.statedLength, progress: progress)
         let receiver = FileReceiver(
             file, on: disk, start: upload.offset, limit: limit, checksum: request.checksum,
             partSize: { [self] in partSize() },

@@ -85,6 +85,7 @@ final class FakeUploads: UploadService {
                 bytes.withUnsafeBytes { receiver.add($0) }
                 try await receiver.flush()
             }
+            return try await append(request, to: upload.id, progress: { _ in }, receive)
         } catch {
             // Nothing remains of it.
             state.withLock { $0.uploads[upload.id] = nil }
@@ -116,7 +117,7 @@ final class FakeUploads: UploadService {
     }
 
     func append(
-        _ request: UploadAppend, to id: CommandID,
+        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         try begin(.append)

@@ -29,6 +29,13 @@ struct ResumableWriter {
         ]
     }
 
+    /// Fields of a 104 while a body runs; nil for a client that may not expect it. Draft -03 has added it.
+    /// - Parameter offset: durable.
+    func progress(_ offset: Int64) -> HTTPFields? {
+        guard let version = dialect.version, version != .draft01 else { return nil }
+        return [.uploadOffset: "\(offset)", .uploadDraftInteropVersion: "\(version.rawValue)"]
+    }
+
     /// Answers a creation with a part of the bytes, or none.
     func created(_ upload: Upload) -> UploadReply {
         var fields = common(upload)

@@ -45,7 +45,7 @@ extension UploadsResource {
                 if upload.state == .complete {
                     try await checkRepeated(append, upload, request)
                 } else {
-                    upload = try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+                    upload = try await receive(append, upload.id, writer, request)
                 }
             } catch let error as UploadError {
                 throw writer.problem(await endIfExceeded(error, upload), provided: append.offset)
@@ -105,7 +105,20 @@ extension UploadsResource {
         if options.sendsInterimResponses, append.size != 0, let fields = writer.interim(upload) {
             try await request.sendInterim(.uploadResumptionSupported, fields)
         }
-        return try await self.append(append, to: upload.id) { try await Self.send(request.body, to: $0) }
+        return try await receive(append, upload.id, writer, request)
+    }
+
+    /// Takes the bytes of a request, and states the durable offset meanwhile to a client that understands 104.
+    private func receive(
+        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest
+    ) async throws -> Upload {
+        let take: Receive = { try await Self.send(request.body, to: $0) }
+        guard options.sendsInterimResponses else { return try await self.append(append, to: id, take) }
+        let interim = InterimProgress { offset in
+            guard let fields = writer.progress(offset) else { return }
+            try await request.sendInterim(.uploadResumptionSupported, fields)
+        }
+        return try await interim.during { try await self.append(append, to: id, progress: $0, take) }
     }
 
     private func resumableFacts(
