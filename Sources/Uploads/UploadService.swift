@@ -13,9 +13,13 @@ package protocol UploadService: Sendable {
     /// - Returns: the upload, or the one that was made with the same key.
     func create(_ facts: UploadFacts, length: Int64?, key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Takes an upload of at most ``UploadLimits/maxRowSize`` bytes as a whole.
-    func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload
+    /// - Parameter key: as in ``create(_:length:key:)``; other bytes with the same key are a `keyConflict`.
+    func store(_ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Makes a complete upload of complete ones, in their order. tus calls them partial and final.
-    func concatenate(_ parts: [CommandID], _ facts: UploadFacts) async throws(UploadError) -> Upload
+    /// - Parameter key: as in ``create(_:length:key:)``.
+    func concatenate(
+        _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey?
+    ) async throws(UploadError) -> Upload
     /// An upload whose bytes so far are durable. A request that sends bytes to it is stopped: its client may be gone.
     func upload(_ id: CommandID) async throws(UploadError) -> Upload
     /// Takes the bytes of one request. An earlier request to the same upload is stopped first.

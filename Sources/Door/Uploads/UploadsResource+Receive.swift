@@ -38,10 +38,10 @@ extension UploadsResource {
         _ facts: UploadFacts, size: Int64?, key: IdempotencyKey?,
         _ receive: @escaping @Sendable (_ durable: Int64, any UploadReceiver) async throws -> Void
     ) async throws -> Upload {
-        if key == nil, let size, size <= service.limits.maxRowSize {
+        if let size, size <= service.limits.maxRowSize {
             let collected = SmallBody(size: Int(size))
             try await receive(0, collected)
-            return try await service.store(facts, collected.whole())
+            return try await service.store(facts, collected.whole(), key: key)
         }
         let upload = try await service.create(facts, length: size, key: key)
         switch upload.state {

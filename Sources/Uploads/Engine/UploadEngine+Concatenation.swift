@@ -7,7 +7,9 @@ extension UploadEngine {
     /// The parts that one concatenation may have.
     static let maxParts = 1000
 
-    package func concatenate(_ parts: [CommandID], _ facts: UploadFacts) async throws(UploadError) -> Upload {
+    package func concatenate(
+        _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey? = nil
+    ) async throws(UploadError) -> Upload {
         guard !parts.isEmpty, parts.count <= Self.maxParts else {
             throw UploadError(
                 .invalid, "A final upload has 1 to \(Self.maxParts) parts; this one has \(parts.count).")
@@ -26,11 +28,14 @@ extension UploadEngine {
         }
         var facts = facts
         facts.concatenation = .final(parts)
-        let final = try await create(facts, length: length, key: nil)
+        let final = try await create(facts, length: length, key: key)
         let number = await turns.begin(final.id)
         let result: Result<Upload, UploadError>
         do throws(UploadError) {
-            result = .success(try await join(parts, final, length: length))
+            // The same request again, whose response was lost, finds it complete.
+            let present = try await load(final.id)
+            result = .success(
+                present.state == .open ? try await join(parts, present, length: length) : present)
         } catch {
             // The parts are there still: the client may try again, and gets a new upload.
             try? await end(final.id, reason: error.message)

@@ -70,6 +70,10 @@ extension UploadEngine {
         case .ended: await dropBytes(of: upload)
         case .complete: space.withLock { $0.add(upload.id, size: upload.offset, unallocated: 0) }
         case .open:
+            if case .final? = upload.facts.concatenation {
+                // Its client sends no bytes to it, and repeats the request that makes it.
+                return try await end(upload.id, reason: "the door ended while it joined the parts")
+            }
             recovery.open += 1
             let path = spool.file(of: upload.id)
             let found = try await onDisk { () throws(SystemError) in

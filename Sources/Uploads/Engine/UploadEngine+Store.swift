@@ -10,9 +10,34 @@ extension UploadEngine {
     ///
     /// The file in the spool is not synced. A worker that finds it missing or older than the boot makes it from the
     /// row, with the same modification time: by size and time an operation knows that its source has not changed.
-    package func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload {
+    package func store(
+        _ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey? = nil
+    ) async throws(UploadError) -> Upload {
         let length = Int64(bytes.count)
         try check(length, facts)
+        guard let key else { return try await storeNew(facts, bytes, key: nil) }
+        return try await holding(key) { () async throws(UploadError) in
+            let keyed = StoredKey(key, facts, bytes)
+            guard let found = try await find(key: keyed.name) else {
+                return try await storeNew(facts, bytes, key: keyed)
+            }
+            if found.fingerprint == keyed.fingerprint { return found }
+            // A door of an earlier release has kept it as a file, or its first request announced no length.
+            guard found.fingerprint == facts.fingerprint(length: length) else { throw .keyConflict(found) }
+            if found.state == .complete { return found }
+            let rest = Array(bytes.dropFirst(Int(found.offset)))
+            let request = UploadAppend(offset: found.offset, size: Int64(rest.count), completion: .atEnd)
+            return try await append(request, to: found.id) { receiver in
+                rest.withUnsafeBytes { receiver.add($0) }
+                try await receiver.flush()
+            }
+        }
+    }
+
+    private func storeNew(
+        _ facts: UploadFacts, _ bytes: [UInt8], key: StoredKey?
+    ) async throws(UploadError) -> Upload {
+        let length = Int64(bytes.count)
         if let digest = facts.digest {
             var found = IncrementalDigest(digest.algorithm)
             bytes.withUnsafeBytes { found.update($0) }
@@ -27,6 +52,8 @@ extension UploadEngine {
         upload.offset = length
         upload.state = .complete
         upload.storage = .row
+        upload.idempotencyKey = key?.name
+        upload.fingerprint = key?.fingerprint
         try await reserve(upload.id, length)
         let path = spool.file(of: upload.id)
         do throws(UploadError) {

@@ -1,5 +1,4 @@
 package import Commands
-internal import Crypto
 internal import Host
 package import Logging
 package import Store
@@ -59,26 +58,30 @@ package final class UploadEngine: UploadService {
     ) async throws(UploadError) -> Upload {
         try check(length, facts)
         let byte = try rules.shardByte(for: facts, length: length)
-        guard let key else { return try await makeUpload(facts, length, byte, key: nil, fingerprint: nil) }
-        let name = key.stored
-        guard keys.withLock({ $0.insert(name).inserted }) else {
+        guard let key else { return try await makeUpload(facts, length, byte, key: nil) }
+        return try await holding(key) { () async throws(UploadError) in
+            let keyed = StoredKey(key, facts, length: length)
+            guard let found = try await find(key: keyed.name) else {
+                return try await makeUpload(facts, length, byte, key: keyed)
+            }
+            guard found.fingerprint == keyed.fingerprint else { throw .keyConflict(found) }
+            return found
+        }
+    }
+
+    /// Runs `body` while no other request may use the key.
+    func holding(
+        _ key: IdempotencyKey, _ body: () async throws(UploadError) -> Upload
+    ) async throws(UploadError) -> Upload {
+        guard keys.withLock({ $0.insert(key.stored).inserted }) else {
             throw UploadError(
                 .keyInUse, "Another request with this Idempotency-Key runs; repeat it when that has ended.")
         }
-        defer { keys.withLock { _ = $0.remove(name) } }
-        let fingerprint = facts.fingerprint(length: length)
-        if let found = try await find(key: name) {
-            guard found.fingerprint == fingerprint else {
-                throw UploadError(
-                    .keyConflict,
-                    "The Idempotency-Key belongs to upload \(found.id), which has other properties; choose a new key.")
-            }
-            return found
-        }
-        return try await makeUpload(facts, length, byte, key: name, fingerprint: fingerprint)
+        defer { keys.withLock { _ = $0.remove(key.stored) } }
+        return try await body()
     }
 
-    private func find(key: String) async throws(UploadError) -> Upload? {
+    func find(key: String) async throws(UploadError) -> Upload? {
         let result = await disk.run { [store] () throws(Never) in
             Result { () throws(StoreError) in try store.upload(idempotencyKey: key) }
         }
@@ -97,14 +100,14 @@ package final class UploadEngine: UploadService {
     func maxSize(_ facts: UploadFacts) -> Int64 { min(rules.maxSize(for: facts) ?? .max, limits.maxSize) }
 
     private func makeUpload(
-        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: String?, fingerprint: [UInt8]?
+        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: StoredKey?
     ) async throws(UploadError) -> Upload {
         let now = clock()
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.due = now + limits.maxAge
-        upload.idempotencyKey = key
-        upload.fingerprint = fingerprint
+        upload.idempotencyKey = key?.name
+        upload.fingerprint = key?.fingerprint
         upload.storage = .file
         try await reserve(upload.id, length ?? Self.reservationStep)
         var isKept = false
@@ -279,18 +282,5 @@ package final class UploadEngine: UploadService {
 extension Result where Failure == UploadError {
     fileprivate init(_ body: () async throws(UploadError) -> Success) async {
         do throws(UploadError) { self = .success(try await body()) } catch { self = .failure(error) }
-    }
-}
-
-extension IdempotencyKey {
-    /// Keys of different tokens are different.
-    var stored: String { "\(token)\u{1F}\(value)" }
-}
-
-extension UploadFacts {
-    /// Equal for requests that create the same upload.
-    func fingerprint(length: Int64?) -> [UInt8] {
-        let text = "\(length.map(String.init) ?? "unknown")\n\(json.text)"
-        return Array(SHA256.hash(data: Array(text.utf8)))
     }
 }

@@ -30,6 +30,12 @@ extension UploadError {
         UploadError(.gone, "Upload \(upload.id) has ended: \(upload.reason ?? "terminated"); begin a new one.")
     }
 
+    static func keyConflict(_ upload: Upload) -> UploadError {
+        UploadError(
+            .keyConflict,
+            "The Idempotency-Key belongs to upload \(upload.id), which has other properties; choose a new key.")
+    }
+
     static func isFinal(_ upload: Upload) -> UploadError {
         UploadError(.isFinal, "Upload \(upload.id) is made of others, and takes no bytes.", offset: upload.offset)
     }

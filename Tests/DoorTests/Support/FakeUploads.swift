@@ -76,12 +76,12 @@ final class FakeUploads: UploadService {
         return try made.get()
     }
 
-    func store(_ facts: UploadFacts, _ bytes: [UInt8]) async throws(UploadError) -> Upload {
-        let upload = try await create(facts, length: Int64(bytes.count), key: nil)
+    func store(_ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?) async throws(UploadError) -> Upload {
+        let upload = try await create(facts, length: Int64(bytes.count), key: key)
         guard upload.state == .open else { return upload }
         let request = UploadAppend(offset: 0, size: Int64(bytes.count), completion: .atEnd)
         do {
-            return try await append(request, to: upload.id) { receiver in
+            let receive: @Sendable (any UploadReceiver) async throws -> Void = { receiver in
                 bytes.withUnsafeBytes { receiver.add($0) }
                 try await receiver.flush()
             }
@@ -93,7 +93,9 @@ final class FakeUploads: UploadService {
         }
     }
 
-    func concatenate(_ parts: [CommandID], _ facts: UploadFacts) async throws(UploadError) -> Upload {
+    func concatenate(
+        _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey?
+    ) async throws(UploadError) -> Upload {
         try begin(.concatenate)
         let made: Upload? = state.withLock { state in
             guard parts.allSatisfy({ state.uploads[$0]?.state == .complete }) else { return nil }

@@ -164,6 +164,50 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            .enabled(if: isAvailable(program("strace") != nil), "needs strace"),
+            // After the write of the file, and in the commit.
+            arguments: ["utimensat", "fdatasync"])
+        func `a door that dies while it stores a small upload with a key makes one command of it`(
+            call: String
+        ) async throws {
+            try await Installation.with { installation in
+                try FileManager.default.createDirectory(
+                    atPath: installation.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+                )
+                try "routes: {in: {command: {type: noop, payload: {}}}}".write(
+                    toFile: "\(installation.data)/sluice.yaml", atomically: true, encoding: .utf8)
+                let door = try await DoorRig(installation)
+                let (path, bytes) = try Self.file(40_000, in: installation)
+                let strace = try installation.start(
+                    program: #require(program("strace")),
+                    ["-f", "-e", "inject=\(call):signal=SIGKILL:when=1", "-p", "\(try door.pid)"])
+                try await until("strace") { strace.ending != nil || strace.errors.contains("attached") }
+                guard strace.ending == nil else {
+                    // A container may not permit ptrace.
+                    if requiresPeers { Issue.record("strace may trace nothing here: \(strace.errors)") }
+                    return
+                }
+                let put = ["-i", "-T", path, "-H", "Idempotency-Key: \"k\"", "\(door.endpoint)?route=in"]
+                #expect(try await door.curl(put).code != 0)
+                #expect(try await door.ended() == .signalled(SIGKILL))
+                try await door.start()
+                var locations: Set<String> = []
+                for _ in 0..<2 {
+                    let made = try await door.curl(put).output
+                    let line = made.split(whereSeparator: \.isNewline).first { $0.hasPrefix("Location: ") }
+                    locations.insert(String(try #require(line, "\(made)").dropFirst("Location: ".count)))
+                }
+                #expect(locations.count == 1)
+                #expect(door.bytes(try #require(locations.first)) == bytes)
+                let counts = try installation.store().counts()
+                #expect(CommandStatus.allCases.reduce(0) { $0 + counts[$1] } == 1)
+                // Nothing else is in the spool.
+                let spool = DataDirectory(path: installation.data).uploads
+                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).count == 1)
+            }
+        }
+
         @Test func `a request without a usable token is refused, and nothing is stored`() async throws {
             try await Installation.with { installation in
                 let door = try await DoorRig(installation)

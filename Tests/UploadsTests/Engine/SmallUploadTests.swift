@@ -1,4 +1,5 @@
 import Commands
+import Dispatch
 import Store
 import TestSupport
 import Testing
@@ -45,6 +46,62 @@ struct SmallUploadTests {
         #expect(try await engine.store(Self.facts("noop"), Array(large.dropFirst())).state == .complete)
     }
 
+    private static let key = IdempotencyKey(value: "k", token: "t")
+
+    @Test(arguments: [false, true])
+    func `the same small upload with its key again returns the first, and makes no other command`(
+        _ isRestarted: Bool
+    ) async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let first = try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key)
+        #expect(first.storage == .row)
+        let next = isRestarted ? rig.engine() : engine
+        _ = try await next.recover()
+        #expect(try await next.store(Self.facts("noop"), [1, 2, 3], key: Self.key) == first)
+        #expect(try rig.store.counts()[.new] == 1)
+        for (route, bytes) in [("noop", [1, 2, 4]), ("noop", [1, 2]), ("key", [1, 2, 3])] as [(String, [UInt8])] {
+            let refused = try await uploadError { try await next.store(Self.facts(route), bytes, key: Self.key) }
+            #expect(refused.code == .keyConflict && refused.message.contains("\(first.id)"))
+        }
+        let other = IdempotencyKey(value: "k", token: "another")
+        #expect(try await next.store(Self.facts("noop"), [1, 2, 3], key: other).id != first.id)
+        #expect(try rig.spooledFiles().count == 2)
+    }
+
+    @Test func `a key is in use while its small upload is stored`() async throws {
+        let (isStoring, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        var rules = TestRules()
+        rules.beforeSubmission = {
+            isStoring.signal()
+            mayEnd.wait()
+        }
+        let rig = try UploadRig(rules: rules)
+        let engine = rig.engine()
+        let first = Task { try await engine.store(Self.facts("noop"), [1], key: Self.key) }
+        try await until("the first request") { isStoring.wait(timeout: .now()) == .success }
+        let refused = try await uploadError { try await engine.store(Self.facts("noop"), [1], key: Self.key) }
+        #expect(refused.code == .keyInUse)
+        mayEnd.signal()
+        let upload = try await first.value
+        #expect(try await engine.store(Self.facts("noop"), [1], key: Self.key) == upload)
+        #expect(try rig.store.counts()[.new] == 1)
+    }
+
+    @Test func `a small upload that has begun as a file goes on as one`() async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let begun = try await engine.create(Self.facts("noop"), length: 3, key: Self.key)
+        let error = try await uploadError {
+            try await engine.send([1, 2, 3], to: begun.id, at: 0, .atEnd, cutsAfter: 1)
+        }
+        #expect(error.code == .interrupted)
+        let whole = try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key)
+        #expect(whole.id == begun.id && whole.state == .complete && whole.storage == .file)
+        #expect(rig.bytes(begun.id) == [1, 2, 3])
+        #expect(try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key) == whole)
+    }
+
     @Test func `many small uploads at once are all there, and their bytes go with the success of their commands`()
         async throws
     {
@@ -58,12 +115,7 @@ struct SmallUploadTests {
         }
         #expect(Set(ids).count == 300)
         #expect(try rig.store.counts()[.new] == 300)
-        try rig.store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "boot"))
-        for id in ids {
-            let writes: [ExecutionWrite] = [.claim(id, sent: true), .end(id, claim: 1, .success(result: nil))]
-            _ = try rig.store.apply(
-                writes, shard: id.shard(of: 2), seat: 1, epoch: 1, now: rig.now, timeout: .seconds(1))
-        }
+        try rig.succeed(ids)
         rig.advance(.seconds(100))
         while await engine.tidy() > 0 {}
         #expect(try rig.spooledFiles().isEmpty)

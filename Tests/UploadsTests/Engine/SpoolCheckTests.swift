@@ -48,7 +48,7 @@ struct SpoolCheckTests {
         try await engine.send([1, 2, 3], to: upload.id, at: 0)
         try FileManager.default.removeItem(atPath: rig.spool.file(of: upload.id))
         #expect(try check(rig).damaged.count == 1)
-        try rig.succeed(upload.id)
+        try rig.succeed([upload.id])
         #expect(try check(rig).damaged.isEmpty)
     }
 }

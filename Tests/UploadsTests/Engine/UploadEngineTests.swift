@@ -284,6 +284,22 @@ struct UploadEngineTests {
         #expect(try await uploadError { try await engine.concatenate([], facts) }.code == .invalid)
     }
 
+    @Test func `the same concatenation with its key again returns the first upload`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let part = try await engine.create("noop", length: 2) { $0.concatenation = .partial }
+        try await engine.send([1, 2], to: part.id, at: 0)
+        var facts = UploadFacts(origin: .tus)
+        facts.route = "noop"
+        let key = IdempotencyKey(value: "k", token: "t")
+        let whole = try await engine.concatenate([part.id, part.id], facts, key: key)
+        #expect(try await engine.concatenate([part.id, part.id], facts, key: key) == whole)
+        #expect(try await rig.engine().concatenate([part.id, part.id], facts, key: key) == whole)
+        #expect(try rig.store.counts()[.new] == 1)
+        let other = try await uploadError { try await engine.concatenate([part.id], facts, key: key) }
+        #expect(other.code == .keyConflict)
+    }
+
     @Test func `room is refused before the first byte, and free again after the end`() async throws {
         let rig = try UploadRig { $0.quota = 100 }
         let engine = rig.engine()

@@ -31,6 +31,23 @@ struct UploadRecoveryTests {
         #expect(rig.bytes(upload.id) == [1, 2, 3, 4, 5, 6])
     }
 
+    @Test func `a concatenation that a crash has cut ends, and its key is free again`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let part = try await engine.create("noop", length: 2) { $0.concatenation = .partial }
+        try await engine.send([1, 2], to: part.id, at: 0)
+        var facts = UploadFacts(origin: .tus)
+        facts.concatenation = .final([part.id])
+        let key = IdempotencyKey(value: "k", token: "t")
+        let cut = try await engine.create(facts, length: 2, key: key)
+        let next = rig.engine()
+        #expect(try await next.recover().open == 0)
+        #expect(try await uploadError { try await next.upload(cut.id) }.code == .gone)
+        facts.concatenation = nil
+        let whole = try await next.concatenate([part.id], facts, key: key)
+        #expect(whole.state == .complete && whole.id != cut.id && rig.bytes(whole.id) == [1, 2])
+    }
+
     @Test func `an upload that has lost bytes ends, and the others go on`() async throws {
         let rig = try UploadRig()
         let engine = rig.engine()
@@ -83,7 +100,7 @@ struct UploadRecoveryTests {
         rig.advance(.seconds(4000))
         while await engine.tidy() > 0 {}
         #expect(rig.bytes(upload.id) == [1])
-        try rig.succeed(upload.id)
+        try rig.succeed([upload.id])
         #expect(try rig.store.command(upload.id)?.status == .success)
         rig.advance(.seconds(49))
         while await engine.tidy() > 0 {}

@@ -47,12 +47,12 @@ final class UploadRig: Sendable {
             clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
-    /// Executes a command with success.
-    func succeed(_ id: CommandID) throws {
+    /// Lets the commands succeed, as a worker does.
+    func succeed(_ ids: [CommandID]) throws {
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "boot"))
-        for write: ExecutionWrite in [.claim(id, sent: true), .end(id, claim: 1, .success(result: nil))] {
-            _ = try store.apply(
-                [write], shard: id.shard(of: store.shardCount), seat: 1, epoch: 1, now: now, timeout: .seconds(1))
+        for id in ids {
+            let writes: [ExecutionWrite] = [.claim(id, sent: true), .end(id, claim: 1, .success(result: nil))]
+            _ = try store.apply(writes, shard: id.shard(of: 2), seat: 1, epoch: 1, now: now, timeout: .seconds(1))
         }
     }
 
@@ -64,6 +64,8 @@ final class UploadRig: Sendable {
 struct TestRules: UploadRules {
     var retention = Duration.zero
     var sizes: [String: Int64] = [:]
+    /// Called before each command is made. It may block.
+    var beforeSubmission: @Sendable () -> Void = {}
 
     func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8? {
         guard let route = facts.route else { return nil }
@@ -78,6 +80,7 @@ struct TestRules: UploadRules {
     func submission(
         for upload: Upload, file: String, sha256: [UInt8]?
     ) throws(UploadError) -> UploadSubmission? {
+        beforeSubmission()
         if upload.facts.route == "key", sha256?.count != 32 { throw UploadError(.failed, "There is no digest.") }
         guard let route = upload.facts.route else { return nil }
         return .command(draft(route))

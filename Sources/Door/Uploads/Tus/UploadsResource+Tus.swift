@@ -121,7 +121,8 @@ extension UploadsResource {
         for id in ids { _ = try await find(id, for: request.principal) }
         var facts = try tusFacts(metadata, request)
         facts.concatenation = .final(ids)
-        return tusWriter(request).created(try await service.concatenate(ids, facts), hasBody: false)
+        let final = try await service.concatenate(ids, facts, key: try key(request))
+        return tusWriter(request).created(final, hasBody: false)
     }
 
     /// Answers an append to a complete upload. Its client sends the last bytes again where it got no response.
