@@ -60,7 +60,7 @@ extension UploadEngine {
         case .complete:
             guard let command = upload.command else {
                 // A part of a concatenation, or one whose time has come.
-                return try await forget(upload)
+                return try await forget(upload, now)
             }
             let found: Command?
             do throws(StoreError) {
@@ -71,14 +71,20 @@ extension UploadEngine {
             if let next = nextLook(upload, found, now) {
                 _ = try await commit(.postpone(id, due: next))
             } else {
-                try await forget(upload)
+                try await forget(upload, now)
             }
         }
     }
 
-    private func forget(_ upload: Upload) async throws(UploadError) {
+    private func forget(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {
         await dropBytes(of: upload)
-        _ = try await commit(.remove(upload.id))
+        let end = upload.createdAt + Self.memory
+        if upload.idempotencyKey != nil, end > now {
+            // The request may come again: its response may be lost, and the command may have succeeded meanwhile.
+            _ = try await commit(.postpone(upload.id, due: end))
+        } else {
+            _ = try await commit(.remove(upload.id))
+        }
     }
 
     /// - Parameter command: nil where it was pruned.

@@ -102,6 +102,22 @@ struct SmallUploadTests {
         #expect(try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key) == whole)
     }
 
+    @Test func `a key outlives the bytes and the success of its command by a day`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let first = try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key)
+        try rig.succeed([first.id])
+        rig.advance(.seconds(100))
+        while await engine.tidy() > 0 {}
+        #expect(try rig.spooledFiles().isEmpty && rig.store.uploadBody(first.id) == nil)
+        let again = try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key)
+        #expect(again.id == first.id && again.command == first.id && again.state == .complete)
+        rig.advance(.seconds(86_400))
+        while await engine.tidy() > 0 {}
+        #expect(try rig.store.upload(first.id) == nil)
+        #expect(try await engine.store(Self.facts("noop"), [1, 2, 3], key: Self.key).id != first.id)
+    }
+
     @Test func `many small uploads at once are all there, and their bytes go with the success of their commands`()
         async throws
     {
