@@ -7,11 +7,23 @@ internal import Synchronization
 extension UploadEngine {
     /// Uploads that one round looks at, in each shard.
     private static let roundSize = 500
+    /// A list of 100,000 files takes about 50 ms of one thread.
+    private static let filesInterval: Duration = .seconds(30)
 
     /// Ends uploads that have expired, and deletes bytes that are not needed any more.
     /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then once a second.
     package func tidy() async -> Int {
         var count = 0
+        let isLookDue = nextLookAtFiles.withLock { next in
+            guard next <= clock() else { return false }
+            next = clock() + Self.filesInterval
+            return true
+        }
+        if isLookDue {
+            do throws(UploadError) { try await releaseRemoved() } catch {
+                logger.warning("The spool cannot be compared with the store: \(error)")
+            }
+        }
         for shard in 0..<store.shardCount {
             let now = clock()
             let due = await disk.run { [store] () throws(Never) in
@@ -84,6 +96,21 @@ extension UploadEngine {
             _ = try await commit(.postpone(upload.id, due: end))
         } else {
             _ = try await commit(.remove(upload.id))
+        }
+    }
+
+    /// Releases the room of uploads whose files another process has removed.
+    func releaseRemoved() async throws(UploadError) {
+        let known = space.withLock { $0.ids }
+        let files = Set(try await onDisk { [spool] () throws(SystemError) in try spool.files() })
+        for id in known where !files.contains(id) {
+            let upload: Upload
+            do throws(UploadError) { upload = try await load(id) } catch {
+                // One that is being created has no row yet.
+                if error.code == .notFound { continue }
+                throw error
+            }
+            if upload.state == .ended { space.withLock { $0.release(id) } }
         }
     }
 

@@ -24,6 +24,8 @@ package final class UploadEngine: UploadService {
     /// Idempotency keys of creations that run.
     private let keys = Mutex<Set<String>>([])
     private let appends = Atomic<Int>(0)
+    /// When the files are compared with the room that is counted.
+    let nextLookAtFiles: Mutex<Timestamp>
 
     /// Bytes of all requests together that are gathered before they are written; as many are being written.
     private static let gatherBudget = 8 << 20
@@ -44,6 +46,7 @@ package final class UploadEngine: UploadService {
         self.rules = rules
         self.logger = logger
         self.clock = clock
+        nextLookAtFiles = Mutex(clock())
         committer = UploadCommitter(store, clock: clock, hint: hint)
         disk = DiskThreads(count: 16)
         turns = UploadTurns { [statistics] in statistics.tookOver() }

@@ -53,6 +53,9 @@ struct SpoolSpace: Sendable, Equatable {
 
     mutating func release(_ id: CommandID) { set(id, nil) }
 
+    /// The uploads that are counted.
+    var ids: [CommandID] { Array(shares.keys) }
+
     func size(of id: CommandID) -> Int64 { shares[id]?.size ?? 0 }
 
     private mutating func set(_ id: CommandID, _ share: Share?) {

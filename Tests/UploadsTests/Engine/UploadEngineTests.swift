@@ -1,4 +1,5 @@
 import Commands
+import Foundation
 import Host
 import Store
 import TestSupport
@@ -313,6 +314,16 @@ struct UploadEngineTests {
         let next = rig.engine()
         _ = try await next.recover()
         #expect(try await uploadError { try await next.create(length: 1) }.code == .noSpace)
+        // As `sluice uploads remove` does.
+        let shard = first.id.shard(of: 2)
+        let second = try #require(
+            try rig.store.uploads(shard: shard, state: .open, order: .newestFirst, after: nil, limit: 1).first
+                ?? rig.store.uploads(shard: 1 - shard, state: .open, order: .newestFirst, after: nil, limit: 1).first)
+        let writes = [UploadWrite.end(second.id, reason: "removed", due: nil), .dropBytes(second.id)]
+        _ = try rig.store.apply(writes, shard: second.id.shard(of: 2), now: rig.now)
+        try FileManager.default.removeItem(atPath: rig.spool.file(of: second.id))
+        _ = await next.tidy()
+        #expect(try await next.create(length: second.length).state == .open)
         let floor = try UploadRig { $0.minFree = .max / 2 }
         #expect(try await uploadError { try await floor.engine().create(length: 1) }.code == .noSpace)
     }
