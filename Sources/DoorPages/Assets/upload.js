@@ -41,6 +41,8 @@
       this.key = stored.key(file);
       this.routeName = route ? route.value : "";
       this.url = stored.get(this.key);
+      // A creation whose response is lost is repeated, and finds its upload.
+      this.creation = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
       this.offset = 0;
       this.state = "waiting";
       this.failures = 0;
@@ -112,7 +114,9 @@
     async create() {
       const metadata = "filename " + base64(this.file.name) + (this.file.type ? ",filetype " + base64(this.file.type) : "");
       const url = endpoint + (this.routeName ? "?route=" + encodeURIComponent(this.routeName) : "");
-      const xhr = await this.request("POST", url, { "Upload-Length": String(this.file.size), "Upload-Metadata": metadata });
+      const xhr = await this.request("POST", url, {
+        "Upload-Length": String(this.file.size), "Upload-Metadata": metadata, "Idempotency-Key": '"' + this.creation + '"',
+      });
       if (xhr.status !== 201) throw Object.assign(new Error(this.reason(xhr)), { isFinal: xhr.status < 500 && xhr.status !== 429 });
       this.url = new URL(xhr.getResponseHeader("Location"), location.href).pathname;
       stored.set(this.key, this.url);
