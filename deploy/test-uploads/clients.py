@@ -1,7 +1,11 @@
 """The Python clients of tus, each with its own way to go on after an error or a pause."""
 
 import asyncio
+import logging
 import time
+
+# It reports each of its many retries.
+logging.getLogger("aiotus").setLevel(logging.CRITICAL)
 
 
 class Job:
