@@ -44,20 +44,20 @@ class Browser:
 
         driver = self.driver
 
-        def opens():
+        def chooses():
             try:
                 driver.get(f"{self.base}/upload")
-            except WebDriverException:  # The door is being started again.
-                return False
-            if not driver.find_elements(By.ID, "file"):
-                self.log_in()
-                return False
-            return True
+                if not driver.find_elements(By.ID, "file"):
+                    self.log_in()
+                    return None
+                driver.execute_script("document.querySelector('select[name=route]').value = arguments[0]", job.route)
+                driver.find_element(By.ID, "file").send_keys(job.path)
+                return until("the row", lambda: driver.find_elements(By.CSS_SELECTOR, "#transfers li"), 5)[0]
+            except (WebDriverException, RuntimeError):
+                # The door was killed before the browser had the page, or its script.
+                return None
 
-        until("the page", opens, 90, 0.1)
-        driver.execute_script("document.querySelector('select[name=route]').value = arguments[0]", job.route)
-        driver.find_element(By.ID, "file").send_keys(job.path)
-        row = until("the row", lambda: driver.find_elements(By.CSS_SELECTOR, "#transfers li"))[0]
+        row = until("the page", chooses, 90, 0.1)
         toggle = row.find_elements(By.TAG_NAME, "button")[0]
 
         def click(button):
