@@ -71,6 +71,49 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a log that takes nothing is dropped within seconds, and goes on behind its last frame`()
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let door = try await DoorRig(installation)
+                let store = try installation.store()
+                func dropped(_ stream: String) async throws -> Double {
+                    let labels = [#"stream="\#(stream)""#, #"reason="slow""#]
+                    return try await door.scrape().sum("sluice_sse_dropped_total", labels)
+                }
+                let reader = try StalledReader(door, "?stream=log&after=0")
+                let page = try StalledReader(door, "?stream=view")
+                // 2,000 transitions of about 250 bytes, for buffers of 256 KiB.
+                try await submit(700, installation)
+                try await until("a full buffer") { (reader.queuedBytes ?? 0) > 100_000 }
+                let stalled = ContinuousClock.now
+                var most = 0
+                try await until("the drop of the log") {
+                    most = max(most, reader.queuedBytes ?? 0)
+                    return try await dropped("log") == 1
+                }
+                // 5 s, and the time until the buffer was full.
+                #expect(.now - stalled < .seconds(10))
+                // The kernel doubles SO_SNDBUF.
+                #expect(most <= 2 * (128 << 10) + (64 << 10), "\(most)")
+                #expect(try await dropped("view") == 0 && page.queuedBytes != nil)
+                try await installation.drained(store)
+                let before = reader.readAll()
+                let last = try #require(ServerSentEvent.lastID(before))
+                let again = try stream(door, "?stream=log", after: last)
+                let newest = try newest(store)
+                try await until("the newest transition") { ServerSentEvent.lastID(again.output) == newest }
+                let found = try numbers(ServerSentEvent.parse(before) + ServerSentEvent.parse(again.output))
+                var expected = 0
+                for shard in 0..<store.shardCount {
+                    expected += try store.events(shard: shard, after: 0, limit: 1_000_000).count
+                }
+                #expect(found.count == expected && Set(found).count == expected)
+                #expect(expected == 2800)
+            }
+        }
+
         @Test func `a view has the counts, at most four frames a second, and survives the coordinator`() async throws {
             try await Installation.with { installation in
                 let door = try await DoorRig(installation)
