@@ -78,7 +78,8 @@ package final class LivePart: DoorPart {
                 current.withLock { $0 = reader.snapshot }
                 if registry.count(of: .log) == 0 { streams.withLock { $0?.reader.clear() } }
             }
-            publish(reader.snapshot, events)
+            // While dispatch needs the processor, pages get what the store says, once a second.
+            if !reader.isBusy || round % Self.readInterval == 0 { publish(reader.snapshot, events) }
             registry.check(at: .now)
             next += Self.interval
             let now = MonotonicTime.now

@@ -33,6 +33,8 @@ final class LiveReader {
     private let instance: Instance
     private let events: Events
     private(set) var snapshot = LiveSnapshot(asOf: .now)
+    /// Whether more transitions than ``LogPacer/busy`` were committed in the last second.
+    private(set) var isBusy = false
     private var links = LiveLinks()
     private var descriptions = RunningDescriptions()
     private var sampler = TransitionSampler()
@@ -79,6 +81,7 @@ final class LiveReader {
         snapshot.relations = try instance.relations()
         snapshot.uploads = try openUploads()
         let sample = try sampler.sample(instance.store)
+        isBusy = Double(sample?.count ?? 0) > LogPacer.busy
         let succeeded = snapshot.counts[.success]
         defer { succeededCount = succeeded }
         guard let sample else {

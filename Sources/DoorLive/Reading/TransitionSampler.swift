@@ -10,6 +10,8 @@ package struct TransitionSampler {
     package struct Sample: Sendable, Equatable {
         package var succeeded = 0.0
         package var failed = 0.0
+        /// All transitions.
+        package var count: Int64 = 0
         /// The oldest first.
         package var problems: [WatchState.Problem] = []
 
@@ -34,6 +36,7 @@ package struct TransitionSampler {
             defer { newest[shard] = last }
             guard let known = newest[shard], known <= last else { continue }
             sample = sample ?? Sample()
+            sample?.count += last - known
             if known < last { try read(shard, after: known, to: last, store, &sample) }
         }
         return sample
