@@ -51,6 +51,21 @@ func describe(_ id: CommandID, with client: SluiceClient) async throws {
     for transition in try await client.timeline(id) { print("\(transition.at) \(transition.status)") }
 }
 
+/// Prints the commands that were given up or are in doubt, from a position on. Returns when the task is cancelled, with
+/// the position to go on at.
+func followFailures(since start: TransitionPosition, with client: SluiceClient) async throws -> TransitionPosition {
+    var position = start
+    let filter = TransitionFilter(statuses: [.tooManyTimes, .inDoubt])
+    for try await event in try client.events(since: position, matching: filter) {
+        switch event.change {
+        case .transition(let change): print("\(change.transition.id): \(change.transition.reason ?? "no reason")")
+        case .gap(let gap): print("\(gap.numbers.count) transitions were pruned")
+        }
+        position = event.position
+    }
+    return position
+}
+
 let arguments = CommandLine.arguments
 guard arguments.count >= 4 else {
     print("usage: submit-and-wait DATA FILE… URL")
