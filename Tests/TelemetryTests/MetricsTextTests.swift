@@ -62,6 +62,18 @@ struct MetricsTextTests {
             ])
     }
 
+    @Test func `a family with the name of a series of a histogram is left out`() {
+        var text = MetricsText()
+        let value = HistogramValue(bounds: [1], counts: [1, 0], sum: 0.5)
+        text.add([
+            MetricFamily("a_count", .counter, value: 7), MetricFamily("a", .histogram, [MetricSample(value)]),
+            MetricFamily("a_counts", .counter, value: 8),
+        ])
+        let lines = String(decoding: text.bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(
+            lines == [#"a_bucket{le="1"} 1"#, #"a_bucket{le="+Inf"} 1"#, "a_sum 0.5", "a_count 1", "a_counts 8"])
+    }
+
     @Test func `a family without samples is not written`() {
         #expect(text(MetricFamily("a", .gauge)) == "")
     }

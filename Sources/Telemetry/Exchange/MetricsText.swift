@@ -26,10 +26,15 @@ package struct MetricsText: Sendable {
         }
     }
 
-    /// The text, in the order of names and labels. It ends with a newline.
+    /// The text, in the order of names and labels. It ends with a newline. A family with the name of a series of a
+    /// histogram is left out: the series would have two types.
     package var bytes: [UInt8] {
         var writer = Writer()
-        for (name, entry) in families.sorted(by: { $0.key < $1.key }) {
+        let parts = Set(
+            families.filter { $0.value.kind == .histogram }.keys.flatMap { name in
+                ["_bucket", "_sum", "_count"].map { name + $0 }
+            })
+        for (name, entry) in families.sorted(by: { $0.key < $1.key }) where !parts.contains(name) {
             writer.head(name, entry.kind)
             let samples = entry.samples.map { (text: Writer.labels($0.key), value: $0.value) }
             for sample in samples.sorted(by: { $0.text < $1.text }) { writer.sample(name, sample.text, sample.value) }
