@@ -20,7 +20,11 @@ enum DoorFigures {
             MetricFamily(
                 "sluice_door_connections_refused_total", .counter,
                 value: Double(statistics.refusedConnections.load(ordering: .relaxed))),
-            counter("sluice_door_connections_expired_total", "reason", statistics.expired),
+            MetricFamily(
+                "sluice_door_connections_expired_total", .counter,
+                DoorStatistics.expiryReasons.map { reason in
+                    MetricSample(Double(statistics.expired[reason] ?? 0), [MetricLabel("reason", reason)])
+                }),
             counter("sluice_door_bad_requests_total", "reason", statistics.badRequests),
             MetricFamily(
                 "sluice_auth_failures_total", .counter,

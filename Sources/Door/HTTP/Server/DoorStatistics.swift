@@ -11,8 +11,7 @@ package final class DoorStatistics: Sendable {
     /// Whether the server accepts no more connections, because it ends.
     package let isDraining = Atomic<Bool>(false)
     private let refused = Mutex<[String: Int]>([:])
-    private let closed = Mutex(
-        Dictionary(uniqueKeysWithValues: ConnectionClock.Expiry.allCases.map { ($0.rawValue, 0) }))
+    private let closed = Mutex<[String: Int]>([:])
     private let submitted = Mutex<[String: Int]>([:])
 
     /// Types with counts of their own.
@@ -22,6 +21,9 @@ package final class DoorStatistics: Sendable {
 
     /// Requests that were refused before any endpoint, by the type of their problem.
     package var badRequests: [String: Int] { refused.withLock { $0 } }
+
+    /// The reasons of ``expired``.
+    package static let expiryReasons = ConnectionClock.Expiry.allCases.map(\.rawValue)
 
     /// Connections that were closed for the client's slowness, by reason.
     package var expired: [String: Int] { closed.withLock { $0 } }
