@@ -125,6 +125,18 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a shard whose transitions are all pruned keeps the number of its last one`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        #expect(try subject.store.lastTransition(shard: 0) == 0)
+        _ = try subject.make(.success)
+        let last = try subject.store.lastTransition(shard: 0)
+        #expect(try subject.store.transitionRange(shard: 0)?.upperBound == last && last > 0)
+        _ = try subject.store.prune(shard: 0, before: .base + .seconds(60), statuses: [.success], limit: 5)
+        #expect(try subject.store.transitionRange(shard: 0) == nil)
+        #expect(try subject.store.lastTransition(shard: 0) == last)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `old ended commands are pruned in batches, and no others`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         var kept: [CommandID] = []
