@@ -16,7 +16,7 @@ struct RecoveredState: Sendable {
 
     init(from store: any CommandStore) throws(StoreError) {
         newest = try store.mapShards(or: 0) { shard throws(StoreError) in
-            try store.transitionRange(shard: shard)?.upperBound ?? 0
+            try store.lastTransition(shard: shard)
         }
         do throws(StoreError) {
             links = try store.settings(prefix: SettingKey.linkPrefix)

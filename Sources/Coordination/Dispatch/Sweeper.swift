@@ -64,7 +64,7 @@ final class Sweeper {
 
     private func sweepKeys(of shard: Int) {
         store.read("Ready commands cannot be looked for") { store throws(StoreError) in
-            let newest = try store.transitionRange(shard: shard)?.upperBound ?? 0
+            let newest = try store.lastTransition(shard: shard)
             return (newest, try store.readyKeys(shard: shard))
         } then: { [self] newest, keys in
             finish(shard)
@@ -79,7 +79,7 @@ final class Sweeper {
 
     private func sweepChanges(of shard: Int, after: Int64) {
         store.read("Ready commands cannot be looked for") { store throws(StoreError) -> (Int64, [ReadyCommand])? in
-            let newest = try store.transitionRange(shard: shard)?.upperBound ?? 0
+            let newest = try store.lastTransition(shard: shard)
             guard newest > after else { return (after, []) }
             guard newest - after <= Int64(SweepPlan.maxChanges) else { return nil }
             let events = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)

@@ -177,7 +177,7 @@ final class EventPublisher {
                 try store.counts(),
                 try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
                 try store.mapShards(or: 0) { shard throws(StoreError) in
-                    try store.transitionRange(shard: shard)?.upperBound ?? 0
+                    try store.lastTransition(shard: shard)
                 }
             )
         } then: { [self] counts, claimed, newest in

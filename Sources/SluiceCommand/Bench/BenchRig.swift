@@ -75,7 +75,7 @@ struct BenchRig {
     /// Transitions recorded so far.
     func transitions() throws -> Int64 {
         var sum: Int64 = 0
-        for shard in 0..<store.shardCount { sum += try store.transitionRange(shard: shard)?.upperBound ?? 0 }
+        for shard in 0..<store.shardCount { sum += try store.lastTransition(shard: shard) }
         return sum
     }
 

@@ -36,7 +36,7 @@ struct RecoveryBench {
             guard let session = try rig.store.sessions().first(where: { $0.pid == victim.pid }) else {
                 throw ExitError(.internalError, "the worker of kill \(made) has no session")
             }
-            let marks = try (0..<rig.store.shardCount).map { try rig.store.transitionRange(shard: $0)?.upperBound ?? 0 }
+            let marks = try (0..<rig.store.shardCount).map { try rig.store.lastTransition(shard: $0) }
             let at = Timestamp.now
             victim.kill(SIGKILL)
             victim.wait()

@@ -134,7 +134,7 @@ struct UploadBench {
         }
         var last = begin
         for shard in 0..<rig.store.shardCount {
-            guard let newest = try rig.store.transitionRange(shard: shard)?.upperBound else { continue }
+            let newest = try rig.store.lastTransition(shard: shard)
             for event in try rig.store.events(shard: shard, after: max(newest - 1000, 0), limit: 1000)
             where event.transition.status == .success {
                 last = max(last, event.transition.at)

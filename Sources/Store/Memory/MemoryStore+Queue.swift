@@ -105,13 +105,6 @@ extension MemoryStore {
 
     package func lastTransition(shard: Int) throws(StoreError) -> Int64 { try withShard(shard) { $0.seq } }
 
-    package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
-        try withShard(shard) { shard in
-            guard let first = shard.transitions.first, let last = shard.transitions.last else { return nil }
-            return first.seq...last.seq
-        }
-    }
-
     package func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try withShard(shard) { $0.claimed.map(\.claimed) }
     }

@@ -29,8 +29,6 @@ package protocol ReadingStore: ShardedStore {
     func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
     /// The number of the last transition that the shard has had, also where it was pruned since; 0 where it has had none.
     func lastTransition(shard: Int) throws(StoreError) -> Int64
-    /// The oldest and newest `seq` of the shard; nil where it has no transitions.
-    func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>?
     /// Nil where there is no such command, or where it is not a flow.
     func flow(_ id: CommandID) throws(StoreError) -> FlowState?
     /// Nil where there is no such command, or where it is not a batch. Members of an unusable shard are not counted.

@@ -235,15 +235,6 @@ extension SQLiteStore {
         }
     }
 
-    package func transitionRange(shard: Int) throws(StoreError) -> ClosedRange<Int64>? {
-        try self.shard(shard).use { connection throws(StoreError) in
-            let statement = try connection.statement(.transitionRange)
-            defer { statement.reset() }
-            guard try statement.step(), !statement.isNull(0), !statement.isNull(1) else { return nil }
-            return statement.int64(0)...max(statement.int64(0), statement.int64(1))
-        }
-    }
-
     package func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.inFlight) }
     }

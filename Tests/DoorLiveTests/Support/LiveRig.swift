@@ -52,7 +52,7 @@ struct LiveRig: Sendable {
     var newest: TransitionPosition {
         get throws {
             TransitionPosition(
-                try (0..<store.shardCount).map { shard in try store.transitionRange(shard: shard)?.upperBound ?? 0 })
+                try (0..<store.shardCount).map { shard in try store.lastTransition(shard: shard) })
         }
     }
 

@@ -18,7 +18,7 @@ extension EndToEndTests {
 
         private func newest(_ store: SQLiteStore) throws -> String {
             try (0..<store.shardCount).map { shard in
-                "\(try store.transitionRange(shard: shard)?.upperBound ?? 0)"
+                "\(try store.lastTransition(shard: shard))"
             }.joined(separator: ".")
         }
 

@@ -179,7 +179,7 @@ import Testing
         let events = try subject.store.events(shard: 0, after: 100, limit: 1000)
         #expect(events.count == 300)
         #expect(events.map(\.transition.seq) == Array(101...400))
-        #expect(try subject.store.transitionRange(shard: 0) == 1...400)
+        #expect(try subject.store.lastTransition(shard: 0) == 400)
         #expect(try subject.store.events(shard: 0, after: 390, limit: 5).count == 5)
     }
 

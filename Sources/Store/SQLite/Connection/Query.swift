@@ -10,7 +10,7 @@ enum Query: Int, CaseIterable {
     case byID, byTurn, claimable, claimableByTurn
     case saveClaim, finishCached, progress, save
     case byUniqueKey, releaseUniqueKey
-    case transition, events, transitionRange
+    case transition, events
     case ready, readyLimited, readyKeyAfter, limitedKeyAfter, limitedCounts, readyByID, recordReadyAgain, hasReadyAgain,
         readyAgain, dropReadyAgain
     case dueRows, nextDue, promote, heldBack, heldBackCount, endWait, shiftBackoffs, deadlines, nextDeadline
@@ -147,7 +147,6 @@ enum Query: Int, CaseIterable {
             SELECT t.seq, t.id, t.status, t.at, t.seat, t.claim, t.reason, c.type, c.qos, c.destination, c.retries
             FROM transition t CROSS JOIN command c ON c.id = t.id WHERE t.seq > ?1 ORDER BY t.seq LIMIT ?2
             """
-        case .transitionRange: "SELECT (SELECT min(seq) FROM transition), (SELECT max(seq) FROM transition)"
 
         case .ready:
             """
