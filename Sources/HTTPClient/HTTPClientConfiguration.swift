@@ -20,8 +20,9 @@ package struct HTTPClientConfiguration: Sendable {
     package var proxies = ProxySettings()
     /// Certificates by origin.
     package var tls = TLSSettings()
-    /// Decides whether a resolved address of a host may be connected to; nil: all may.
-    package var permitsAddress: (@Sendable (_ host: String, _ address: SocketAddress) -> Bool)?
+    /// Why no connection may be opened to an address of a host, in a clause; nil where it may. It is asked for each
+    /// address of an origin at each connect, but not for a proxy or what is behind it. Nil: all may.
+    package var addressObjection: (@Sendable (_ host: String, _ address: SocketAddress) -> String?)?
 
     package init() {}
 }

@@ -19,11 +19,13 @@ package enum BuiltInOperations {
         var request = RequestOperation(
             transport: transport, credentials: configuration.credentials, evidence: evidence, umask: submission.umask)
         request.responses = responses
+        request.confinement = configuration.http.confinement
         var upload = UploadOperation(
             transport: transport, lockRetryDelays: configuration.http.lockRetryDelays,
             credentials: configuration.credentials, resumes: configuration.resumes, submission: submission,
             evidence: evidence)
         upload.responses = responses
+        upload.confinement = configuration.http.confinement
         let s3 = S3Operation(
             transport: transport, credentials: configuration.credentials, evidence: evidence,
             isSpooled: submission.isSpooled)

@@ -62,6 +62,9 @@ struct SubmitAttackTests {
         ("request", "{\"url\":\"https://hooks.example.com@evil.example/\"}", "destination-forbidden"),
         ("request", "{\"url\":\"https://hooks.example.com.evil.example/\"}", "destination-forbidden"),
         ("webhook", "{\"url\":\"https://evil.example/\",\"type\":\"a\"}", "destination-forbidden"),
+        // A command that its worker would not confine.
+        ("request", "{\"url\":\"https://hooks.example.com/\",\"confined\":false}", "payload-forbidden"),
+        ("webhook", "{\"url\":\"https://hooks.example.com/\",\"type\":\"a\",\"confined\":null}", "payload-forbidden"),
         // A redirect that no rule has seen.
         ("request", "{\"url\":\"https://hooks.example.com/\",\"redirects\":5}", "payload-forbidden"),
     ])
@@ -180,6 +183,31 @@ struct SubmitAttackTests {
                 "/commands", ["type": "request", "payload": ["url": "https://hooks.example.com/a"]])
             #expect(made.status == 201, "\(made.text)")
             #expect(try made.json["payload"]?["redirects"] == 0)
+        }
+    }
+
+    @Test(arguments: [
+        ("request", "{\"url\":\"https://hooks.example.com/a\"}"),
+        ("webhook", "{\"url\":\"https://hooks.example.com/a\",\"type\":\"a\"}"),
+    ])
+    func `a worker confines a command over HTTP, alone, in a bulk and in a flow`(
+        _ type: String, _ payload: String
+    ) async throws {
+        try await APIRig.with(submit: try allowance()) { rig in
+            let line = "{\"type\":\"\(type)\",\"payload\":\(payload)}"
+            let bulk = try await rig.send(
+                "POST", "/commands/bulk", type: "application/x-ndjson", body: Array("\(line)\n".utf8))
+            let made = try await rig.post("/commands", try JSONValue(parsing: Array(line.utf8)))
+            #expect(bulk.status == 200 && made.status == 201, "\(bulk.text)\(made.text)")
+            let flow = "{\"nodes\":{\"a\":\(line)},\"then\":{\"end\":\(line)}}"
+            let submitted = try await rig.send("POST", "/flows", type: "application/json", body: Array(flow.utf8))
+            #expect(submitted.status == 201, "\(submitted.text)")
+            let commands = try rig.store.list(CommandFilter(type: type), after: nil, limit: 10)
+            #expect(commands.count == 4)
+            for command in commands {
+                let stored = JSONValue(stored: try #require(try rig.store.payload(command.id)))
+                #expect(stored["confined"] == true, "\(stored)")
+            }
         }
     }
 

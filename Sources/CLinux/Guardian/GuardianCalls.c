@@ -23,9 +23,9 @@ int clinux_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int clinux_openat(int directory, const char *path, int flags) { return openat(directory, path, flags); }
 
-int clinux_open_beneath(int directory, const char *path) {
+int clinux_open_beneath(int directory, const char *path, int flags) {
     struct open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .flags = (unsigned)flags | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
     return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);

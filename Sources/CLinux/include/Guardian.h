@@ -164,8 +164,8 @@ int clinux_pipe(int ends[2]);
 int clinux_event(void);
 /// openat(2), which is variadic.
 int clinux_openat(int directory, const char *path, int flags);
-/// Opens a directory below another one, without symbolic links on the way: -1 with EXDEV or ELOOP where the path leaves
-/// it. Only its descriptor is opened (O_PATH). openat2(2), Linux 5.6.
-int clinux_open_beneath(int directory, const char *path);
+/// Opens a file below a directory, without symbolic links on the way: -1 with EXDEV or ELOOP where the path leaves it.
+/// openat2(2), Linux 5.6.
+int clinux_open_beneath(int directory, const char *path, int flags);
 
 #endif

@@ -1,4 +1,6 @@
 package import Commands
+package import HTTPClient
+package import Operations
 package import Settings
 
 /// The section `door.submit`: which commands may be submitted over HTTP. A token may narrow it, and never widen it.
@@ -12,6 +14,9 @@ package struct SubmitAllowance: Sendable, Equatable {
     /// `door.submit.destinations`: the origins that commands may talk to, with the credentials that sluice.yaml has for
     /// them. The default is none.
     package var destinations: Set<Destination> = []
+    /// `door.submit.networks`: networks that the names of destinations may lead to although their addresses are not public.
+    /// The default is none.
+    package var networks: [IPNetwork] = []
     /// `door.submit.sources`: directories whose files commands may send. The default is none.
     package var sources: [String] = []
 
@@ -21,6 +26,13 @@ package struct SubmitAllowance: Sendable, Equatable {
     ]
 
     package init() {}
+
+    /// The limits that workers check when a command runs that came over HTTP.
+    package var confinement: Confinement {
+        var confinement = Confinement()
+        (confinement.destinations, confinement.networks, confinement.sources) = (destinations, networks, sources)
+        return confinement
+    }
 
     /// - Throws: ``SettingsError`` that names the key.
     package init(reading reader: inout SettingsReader) throws(SettingsError) {
@@ -41,6 +53,13 @@ package struct SubmitAllowance: Sendable, Equatable {
                     problem: "takes origins such as https://media.example.com, not “\(text)”")
             }
             destinations.insert(destination)
+        }
+        for text in try reader.list(["door", "submit", "networks"]) {
+            guard let network = IPNetwork(text) else {
+                throw SettingsError(
+                    key: "door.submit.networks", problem: "takes networks such as 10.0.0.0/8, not “\(text)”")
+            }
+            networks.append(network)
         }
         sources = try reader.list(["door", "submit", "sources"])
         if let path = sources.first(where: { !$0.hasPrefix("/") }) {

@@ -17,14 +17,17 @@ struct PayloadPolicy: Sendable {
     /// Members that are set where the client has left them out.
     var added: [JSONValue.Member] { fixed.filter { $0.value != .bool(false) } }
 
+    /// The worker checks addresses and paths again, see ``Confinement``.
+    private static let confined = JSONValue.Member("confined", true)
+
     static let rules: [String: PayloadPolicy] = [
         CommandType.request: PayloadPolicy(
             url: "url", source: "bodyFile", refused: ["saveTo", "source"],
             // A redirect leads to an address that no rule has seen.
-            fixed: [.init("redirects", 0)]),
-        CommandType.webhook: PayloadPolicy(url: "url"),
+            fixed: [.init("redirects", 0), confined]),
+        CommandType.webhook: PayloadPolicy(url: "url", fixed: [confined]),
         CommandType.upload: PayloadPolicy(
-            url: "to", source: "file", refused: ["source"], fixed: [.init("removeSource", false)]),
+            url: "to", source: "file", refused: ["source"], fixed: [.init("removeSource", false), confined]),
         CommandType.exec: PayloadPolicy(
             refused: ["stdinFile", "directory"],
             limited: ["stdout": ["keep", "limit"], "stderr": ["keep", "limit"]]),

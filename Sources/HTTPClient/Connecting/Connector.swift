@@ -50,7 +50,13 @@ final class Connector: Sendable {
     private func open(
         to origin: HTTPOrigin, through proxy: HTTPProxy?, _ deadline: NIODeadline
     ) -> EventLoopFuture<any Channel> {
-        let channel = connect(host: proxy?.host ?? origin.host, port: proxy?.port ?? origin.port)
+        // A proxy is chosen by the operator, and resolves the names of origins itself.
+        let channel =
+            if let proxy {
+                connect(host: proxy.host, port: proxy.port, objection: nil)
+            } else {
+                connect(host: origin.host, port: origin.port, objection: configuration.addressObjection)
+            }
         guard let proxy, origin.isEncrypted else { return channel }
         return channel.flatMap { channel in
             let tunnel = ProxyTunnel(to: origin, authorization: proxy.authorization, loop: channel.eventLoop)
@@ -58,7 +64,9 @@ final class Connector: Sendable {
         }
     }
 
-    private func connect(host: String, port: Int) -> EventLoopFuture<any Channel> {
+    private func connect(
+        host: String, port: Int, objection: (@Sendable (String, SocketAddress) -> String?)?
+    ) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: loop).connectTimeout(TimeAmount(configuration.connectTimeout))
             // Bytes that arrive while handlers are exchanged wait in the kernel, so that none is lost.
             .channelOption(.autoRead, value: false)
@@ -68,13 +76,12 @@ final class Connector: Sendable {
                 }
             }
         if let address = try? SocketAddress(ipAddress: host, port: port) {
-            if let permits = configuration.permitsAddress, !permits(host, address) {
-                return loop.makeFailedFuture(HTTPError.addressNotPermitted(host: host))
+            if let reason = objection?(host, address) {
+                return loop.makeFailedFuture(HTTPError.notPermitted(reason))
             }
             return bootstrap.connect(to: address)
         }
-        let addresses = PermittedAddresses(
-            resolver, host: host, on: loop, permits: configuration.permitsAddress)
+        let addresses = PermittedAddresses(resolver, host: host, on: loop, objection: objection)
         return bootstrap.resolver(addresses).connect(host: host, port: port)
     }
 

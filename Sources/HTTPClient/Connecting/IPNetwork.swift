@@ -1,35 +1,84 @@
 internal import Glibc
+package import NIOCore
 
-/// An address, or a network in CIDR form.
-struct IPNetwork: Sendable, Equatable {
-    private var bytes: [UInt8]
-    private var prefix: Int
+/// An IP address, or a network in CIDR form. An IPv4 address that is mapped into IPv6 counts as itself.
+package struct IPNetwork: Sendable, Hashable {
+    /// 4 or 16.
+    private let bytes: [UInt8]
+    private let prefix: Int
 
     /// - Returns: nil where the text is neither.
-    init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = parts.first.map({ String(Substring($0)) }) else { return nil }
+    package init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = parts.first.map({ String($0) }) else { return nil }
         var storage = [UInt8](repeating: 0, count: 16)
         if inet_pton(AF_INET, address, &storage) == 1 {
-            bytes = Array(storage.prefix(4))
-        } else if inet_pton(AF_INET6, address, &storage) == 1 {
-            bytes = storage
-        } else {
+            storage.removeLast(12)
+        } else if inet_pton(AF_INET6, address, &storage) != 1 {
             return nil
+        } else if storage.starts(with: Self.mapped), parts.count == 1 {
+            storage.removeFirst(12)
         }
-        prefix = bytes.count * 8
         if parts.count == 2 {
-            guard let bits = Int(Substring(parts[1])), (0...prefix).contains(bits) else { return nil }
+            guard parts[1].utf8.allSatisfy(\.isDigit), let bits = Int(parts[1]), bits <= storage.count * 8 else {
+                return nil
+            }
             prefix = bits
+        } else {
+            prefix = storage.count * 8
+        }
+        bytes = storage
+    }
+
+    /// - Returns: nil for the path of a Unix socket.
+    package init?(_ address: SocketAddress) {
+        guard let text = address.ipAddress else { return nil }
+        self.init(text)
+    }
+
+    /// - Parameters:
+    ///   - address: 4 or 16 bytes.
+    ///   - prefix: bits; nil: all, for one address.
+    init(address: some Sequence<UInt8>, prefix: Int? = nil) {
+        bytes = Array(address)
+        self.prefix = prefix ?? bytes.count * 8
+    }
+
+    /// Whether it is one address.
+    var isAddress: Bool { prefix == bytes.count * 8 }
+
+    /// Whether all addresses of another network are in this one.
+    package func contains(_ other: IPNetwork) -> Bool {
+        guard bytes.count == other.bytes.count, prefix <= other.prefix else { return false }
+        return (0..<prefix).allSatisfy { bit in
+            (bytes[bit / 8] ^ other.bytes[bit / 8]) & (0x80 >> UInt8(bit % 8)) == 0
         }
     }
 
-    func contains(_ address: IPNetwork) -> Bool {
-        guard bytes.count == address.bytes.count else { return false }
-        for bit in 0..<prefix {
-            let mask: UInt8 = 0x80 >> UInt8(bit % 8)
-            if (bytes[bit / 8] ^ address.bytes[bit / 8]) & mask != 0 { return false }
-        }
-        return true
+    /// `::ffff:0:0/96`
+    private static let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+
+    /// The IPv4 address to which packets for this IPv6 address are translated: of NAT64 (RFC 6052), SIIT (RFC 2765), 6to4
+    /// (RFC 3056) and the deprecated IPv4-compatible form; nil where there is none.
+    package var translated: IPNetwork? {
+        guard bytes.count == 16, isAddress else { return nil }
+        if Self.translatedBefore.contains(where: { $0.contains(self) }) { return IPNetwork(address: bytes[12...]) }
+        return Self.sixToFour.contains(self) ? IPNetwork(address: bytes[2..<6]) : nil
+    }
+
+    private static let translatedBefore = networks("64:ff9b::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "::/96")
+    private static let sixToFour = IPNetwork(address: [0x20, 0x02] + [UInt8](repeating: 0, count: 14), prefix: 16)
+
+    static func networks(_ texts: String...) -> [IPNetwork] { texts.compactMap { IPNetwork($0) } }
+}
+
+extension IPNetwork: CustomStringConvertible {
+    /// In CIDR form, without the prefix for one address.
+    package var description: String {
+        let length = isAddress ? "" : "/\(prefix)"
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return length }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + length
     }
 }

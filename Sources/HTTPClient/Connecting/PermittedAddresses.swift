@@ -8,20 +8,22 @@ internal import Synchronization
 struct PermittedAddresses: Resolver, Sendable {
     let addresses: EventLoopFuture<[SocketAddress]>
 
-    /// - Parameter permits: approves each address before a connection is opened to it.
+    /// - Parameter objection: as ``HTTPClientConfiguration/addressObjection``.
     init(
         _ resolver: NameResolver, host: String, on loop: any EventLoop,
-        permits: (@Sendable (String, SocketAddress) -> Bool)?
+        objection: (@Sendable (String, SocketAddress) -> String?)?
     ) {
         let found = resolver.addresses(of: host, on: loop)
-        guard let permits else {
+        guard let objection else {
             addresses = found
             return
         }
         addresses = found.flatMapThrowing { all in
-            let permitted = all.filter { permits(host, $0) }
-            guard !permitted.isEmpty else { throw HTTPError.addressNotPermitted(host: host) }
-            return permitted
+            let permitted = all.filter { objection(host, $0) == nil }
+            guard permitted.isEmpty, let first = all.first, let reason = objection(host, first) else {
+                return permitted
+            }
+            throw HTTPError.notPermitted(reason)
         }
     }
 

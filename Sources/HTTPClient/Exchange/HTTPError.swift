@@ -5,8 +5,8 @@ internal import Glibc
 package enum HTTPError: Error, Equatable {
     /// The name has no address now: getaddrinfo(3) answered `code`.
     case nameNotResolved(host: String, code: Int32)
-    /// No address of the host is permitted for this client.
-    case addressNotPermitted(host: String)
+    /// The client may not talk to the origin, or to any address of its host: why not, in a clause. Nothing was sent.
+    case notPermitted(String)
     /// connect(2) failed for every address; `code` is the errno of the first.
     case connectFailed(code: Int32)
     /// Name lookup, connection and TLS handshake together took too long.

@@ -132,8 +132,8 @@ package struct HTTPVerdict {
         switch error {
         case .nameNotResolved(let host, let code):
             return link("the name \(host) cannot be resolved: \(Self.words(resolver: code))")
-        case .addressNotPermitted(let host):
-            return CommandFailure(.final, reason: "\(request) was not sent: no address of \(host) is permitted")
+        case .notPermitted(let objection):
+            return CommandFailure(.final, reason: "\(request) was not sent: \(objection)")
         case .connectFailed(let code): return link(words(connecting: code))
         case .connectTimeout: return link("no connection to \(destination) within the connect timeout")
         case .tls(let problem):

@@ -63,7 +63,7 @@ package struct DownloadOperation: CommandOperation {
         do {
             let requests = RedirectedRequest(
                 execution: execution, headers: download.headers, transport: transport, credentials: credentials,
-                evidence: evidence)
+                evidence: evidence, isConfined: false)
             let transfer = DownloadTransfer(download, condition, checkpoint, file, requests)
             let result = try await transfer.run()
             evidence.recordSuccess(at: download.url.destination)

@@ -36,7 +36,7 @@ struct FileCopy: Sendable {
         let source: SourceFile
         let part: PartFile
         do {
-            let opened = try await BlockingIO.sources.run(at: upload.file) { try upload.openSource() }
+            let opened = try await BlockingIO.sources.run(at: upload.file) { try upload.openSource(beneath: []) }
             part = try await BlockingIO.copies.queue(of: target.path)
                 .run({ _ in try begin(opened, target) }, onLateResult: { $0.remove() })
             source = opened

@@ -23,6 +23,8 @@ package struct HTTPConfiguration: Sendable {
     ]
     /// Destinations that get `Expect: 100-continue` before a body of 64 KiB or more.
     package var expectContinue: Set<Destination> = []
+    /// The limits of commands that came over HTTP.
+    package var confinement = Confinement()
 
     package init() {}
 }

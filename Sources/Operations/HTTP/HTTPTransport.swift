@@ -5,28 +5,40 @@ internal import NIOHTTP1
 internal import Synchronization
 internal import Work
 
-/// Sends the requests of all operations of a process over one HTTP client.
+/// Sends the requests of all operations of a process over one HTTP client, and those of confined commands over another, so
+/// that these never use a connection to an address that ``Confinement`` does not permit.
 final class HTTPTransport: RequestTransport {
     let configuration: HTTPConfiguration
-    private let client: HTTPClient
-    private let active = Mutex<NIOLoopBoundBox<Int>?>(nil)
+    private let open: CountedClient
+    private let confined: CountedClient
 
     /// A body below this size is sent at once: that costs less than the wait for an interim response.
     private static let minExpectedBody: Int64 = 64 << 10
 
     init(configuration: HTTPConfiguration) {
         self.configuration = configuration
-        client = HTTPClient(configuration: configuration.client)
+        open = CountedClient(configuration.client)
+        var client = configuration.client
+        client.addressObjection = { [confinement = configuration.confinement] host, address in
+            guard let address = IPNetwork(address) else { return "\(host) is not a name of the internet" }
+            return confinement.objection(toHost: host, at: address)
+        }
+        confined = CountedClient(client)
     }
 
     func send(
         _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
     ) async -> HTTPRecord {
         let (method, url) = (parts.method, parts.url)
-        guard url.scheme != .file else {
-            return await FileTransport(loop: client.loop).send(parts, fields, for: execution)
-        }
         var record = HTTPRecord()
+        if options.isConfined, let objection = configuration.confinement.objection(to: url.destination) {
+            record.error = HTTPError.notPermitted(objection)
+            return record
+        }
+        let side = options.isConfined ? confined : open
+        guard url.scheme != .file else {
+            return await FileTransport(loop: side.client.loop).send(parts, fields, for: execution)
+        }
         guard let origin = HTTPOrigin(url.destination) else {
             record.error = HTTPError.local("\(url.displayText) is not a URL of HTTP")
             return record
@@ -42,18 +54,14 @@ final class HTTPTransport: RequestTransport {
             && (options.expectsContinue || configuration.expectContinue.contains(url.destination))
         request.options.responseTimeout = configuration.responseTimeout
         if parts.needsAnswer || [.GET, .HEAD, .OPTIONS].contains(method) { request.options.bodyTimeout = nil }
-        return await send(request, parts, execution)
+        return await send(request, parts, by: side, for: execution)
     }
 
     private func send(
-        _ request: HTTPRequest, _ parts: RequestSender.Parts, _ execution: CommandExecution
+        _ request: HTTPRequest, _ parts: RequestSender.Parts, by side: CountedClient, for execution: CommandExecution
     ) async -> HTTPRecord {
+        let (client, active) = (side.client, side.active)
         let loop = client.loop
-        let active = self.active.withLock { active in
-            let box = active ?? NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: loop)
-            active = box
-            return box
-        }
         let reading = parts.reader.map { ResponseReading(loop: loop, reader: $0) }
         let pending = Mutex<HTTPCall?>(nil)
         var record = await withTaskCancellationHandler {

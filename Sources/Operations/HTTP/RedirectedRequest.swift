@@ -22,6 +22,8 @@ struct RedirectedRequest: Sendable {
     let transport: any RequestTransport
     let credentials: CredentialStore
     let evidence: DestinationEvidence
+    /// Whether ``Confinement`` holds for the command.
+    let isConfined: Bool
 
     /// - Parameters:
     ///   - parts: of the first request.
@@ -59,6 +61,7 @@ struct RedirectedRequest: Sendable {
         let headers = headers.filter { redirects.sends(field: $0.name) }
         let credential = try await credentials.field(for: redirects.credentialDestination, unlessIn: headers)
         return RequestSender(
-            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence)
+            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence,
+            isConfined: isConfined)
     }
 }

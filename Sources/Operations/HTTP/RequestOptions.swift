@@ -4,4 +4,6 @@ struct RequestOptions: Sendable, Equatable {
     var usesNewConnection = false
     /// It sends `Expect: 100-continue` before its body.
     var expectsContinue = false
+    /// It goes only where ``Confinement`` lets it.
+    var isConfined = false
 }

@@ -13,6 +13,8 @@ struct RequestSender: Sendable {
     let credential: (name: String, value: String)?
     let transport: any RequestTransport
     let evidence: DestinationEvidence
+    /// Whether ``Confinement`` holds for the command.
+    let isConfined: Bool
     /// Bodies wait for `100 Continue`, because the destination refused the last one for a reason of its own.
     var expectsContinue = false
 
@@ -50,7 +52,7 @@ struct RequestSender: Sendable {
     /// but not with the rest of a file: the offset must be queried first.
     func send(_ parts: Parts) async -> HTTPRecord {
         let fields = fields(parts)
-        var options = RequestOptions(expectsContinue: expectsContinue)
+        var options = RequestOptions(expectsContinue: expectsContinue, isConfined: isConfined)
         var record = HTTPRecord()
         for _ in 1...Self.connectionsTried {
             record = await transport.send(parts, fields, options, for: execution)

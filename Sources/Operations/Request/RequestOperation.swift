@@ -19,6 +19,8 @@ package struct RequestOperation: CommandOperation {
     let umask: UInt32
     /// The responses that a request may make stale; nil: none are kept.
     var responses: ResponseStoreAccess?
+    /// Of the files of confined requests.
+    var confinement = Confinement()
 
     init(
         transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence, umask: UInt32 = 0
@@ -85,7 +87,7 @@ package struct RequestOperation: CommandOperation {
         let deadline = request.timeout > .zero ? ContinuousClock.now + request.timeout : nil
         let chain = RedirectedRequest(
             execution: execution, headers: request.headers, transport: transport, credentials: credentials,
-            evidence: evidence)
+            evidence: evidence, isConfined: request.isConfined)
         let response = try await chain.send(
             try await parts(request), maxRedirects: request.maxRedirects,
             isFinal: { request.accept.contains($0) },
@@ -185,8 +187,9 @@ package struct RequestOperation: CommandOperation {
         case .base64(let bytes): return whole(bytes)
         case .file(let path):
             do {
-                let file = try await BlockingIO.sources.run(at: path) {
-                    try SourceFile(unchanged: path, request.source)
+                let file = try await BlockingIO.sources.run(at: path) { [directories = confinement.sources] in
+                    try SourceFile(
+                        unchanged: path, request.source, beneath: request.isConfined ? directories : nil)
                 }
                 return (.unread(file), file.identity.size)
             } catch is CancellationError {

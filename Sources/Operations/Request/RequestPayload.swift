@@ -17,7 +17,8 @@ internal import Work
 ///  "saveTo": "/data/in/a.json",   the body of a 2xx goes to this file, not into the result; made absolute at submit
 ///  "maxBody": 1073741824,         bytes of that file at most; 1 GiB by default
 ///  "keepHeaders": ["x-total"],    response headers that the result has beside the usual ones
-///  "timeout": 30}                 seconds for the whole request; 0, the default: as long as bytes move
+///  "timeout": 30,                 seconds for the whole request; 0, the default: as long as bytes move
+///  "confined": false}             whether ``Confinement`` holds
 /// ```
 struct RequestPayload: Sendable, Equatable {
     enum Body: Sendable, Equatable {
@@ -38,6 +39,7 @@ struct RequestPayload: Sendable, Equatable {
     var timeout: Duration = .zero
     var saveTo: String?
     var maxBody = SavedResponse.defaultMaxBytes
+    var isConfined = false
     var source: SourceIdentity?
 
     static let maxRedirects = 20
@@ -45,7 +47,7 @@ struct RequestPayload: Sendable, Equatable {
     private static let maxKeptHeaders = 32
     private static let keys =
         "“url”, “method”, “headers”, “body”, “json”, “bodyBase64”, “bodyFile”, “accept”, “redirects”, “saveTo”, "
-        + "“maxBody”, “keepHeaders” and “timeout”"
+        + "“maxBody”, “keepHeaders”, “timeout” and “confined”"
 
     /// Reads and checks the payload without touching the file system.
     init(_ value: JSONValue) throws(PayloadError) {
@@ -65,6 +67,7 @@ struct RequestPayload: Sendable, Equatable {
             }
             maxBody = bytes
         }
+        isConfined = try reader.flag("confined") ?? false
         if let recorded = reader.take("source") { source = try SourceIdentity(recorded) }
         try reader.finish()
         try check()
@@ -157,6 +160,7 @@ struct RequestPayload: Sendable, Equatable {
         if let saveTo { members.append(.init("saveTo", .string(saveTo))) }
         if maxBody != SavedResponse.defaultMaxBytes { members.append(.init("maxBody", .integer(maxBody))) }
         if timeout > .zero { members.append(.init("timeout", .integer(timeout.milliseconds / 1000))) }
+        if isConfined { members.append(.init("confined", true)) }
         if let source { members.append(.init("source", source)) }
         return .object(members)
     }

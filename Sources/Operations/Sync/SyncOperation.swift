@@ -39,7 +39,7 @@ package struct SyncOperation: CommandOperation {
                 sync, access,
                 RedirectedRequest(
                     execution: execution, headers: sync.headers, transport: transport, credentials: credentials,
-                    evidence: evidence))
+                    evidence: evidence, isConfined: false))
             let result = try await run.run()
             await access.close(keepsStage: true)
             evidence.recordSuccess(at: sync.url.destination)

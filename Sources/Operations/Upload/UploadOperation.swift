@@ -26,6 +26,8 @@ package struct UploadOperation: CommandOperation {
     let evidence: DestinationEvidence
     /// The responses that an upload makes stale; nil: none are kept.
     var responses: ResponseStoreAccess?
+    /// Of the sources of confined uploads.
+    var confinement = Confinement()
 
     /// How the process that calls ``inspect(_:)`` submits.
     package struct Submission: Sendable {
@@ -49,6 +51,7 @@ package struct UploadOperation: CommandOperation {
             transport: HTTPTransport(configuration: configuration), lockRetryDelays: configuration.lockRetryDelays,
             credentials: credentials, resumes: resumes, submission: submission)
         self.timing = timing
+        confinement = configuration.confinement
     }
 
     init(
@@ -118,7 +121,9 @@ package struct UploadOperation: CommandOperation {
         let credential = credential(for: upload)
         let opened: OpenedSource
         do {
-            opened = try await BlockingIO.sources.run(at: upload.file) { try OpenedSource(upload, credential) }
+            opened = try await BlockingIO.sources.run(at: upload.file) { [directories = confinement.sources] in
+                try OpenedSource(upload, credential, beneath: directories)
+            }
         } catch let missing as MissingSource {
             if let result = try await confirmDelivery(upload, execution) { return result }
             throw missing.failure

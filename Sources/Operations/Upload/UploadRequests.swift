@@ -21,7 +21,7 @@ struct UploadRequests: Sendable {
         self.upload = upload
         sender = RequestSender(
             execution: execution, headers: upload.headers, credential: credential, transport: transport,
-            evidence: evidence)
+            evidence: evidence, isConfined: upload.isConfined)
     }
 
     var execution: CommandExecution { sender.execution }

@@ -84,7 +84,7 @@ package struct WebhookOperation: CommandOperation {
         // As headers of the payload, the signatures are redacted where the answer repeats them.
         let sender = RequestSender(
             execution: execution, headers: signature.headers, credential: credential, transport: transport,
-            evidence: evidence)
+            evidence: evidence, isConfined: message.isConfined)
         return Attempt(
             url: message.url, id: id, body: ByteBuffer(bytes: body), endpoint: endpoint, sender: sender)
     }

@@ -3,7 +3,7 @@ internal import HTTPClient
 internal import Work
 
 extension WebhookPayload {
-    private static let keys = "“url”, “type”, “data”, “time”, “body”, “endpoint” and “id”"
+    private static let keys = "“url”, “type”, “data”, “time”, “body”, “endpoint”, “id” and “confined”"
 
     /// Reads and checks the payload.
     init(_ value: JSONValue) throws(PayloadError) {
@@ -19,6 +19,7 @@ extension WebhookPayload {
             let form = "letters, digits, underscores and hyphens, without a dot"
             id = try Self.word(text, of: "id", form, Self.maxIDLength, extra: "_-")
         }
+        isConfined = try reader.flag("confined") ?? false
         try reader.finish()
     }
 

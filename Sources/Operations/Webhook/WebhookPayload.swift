@@ -11,7 +11,8 @@ internal import Work
 ///  "time": "2025-11-13T02:13:20Z",            of the event: RFC 3339 or Unix milliseconds; by default the submit
 ///  "body": "…",                               instead of type, data and time: text that is sent as it is
 ///  "endpoint": "billing",                     the name of secrets, headers and timeout in sluice.yaml
-///  "id": "msg_01998b5e"}                      the message: letters, digits, _ and -; or msg_<UUID>
+///  "id": "msg_01998b5e",                      the message: letters, digits, _ and -; or msg_<UUID>
+///  "confined": false}                         whether ``Confinement`` holds
 /// ```
 ///
 /// Each execution makes body and id by ``prepared(for:now:)`` from facts that do not change: the command's id
@@ -30,6 +31,7 @@ struct WebhookPayload: Sendable, Equatable {
     var content: Content
     var endpoint: String?
     var id: String?
+    var isConfined = false
 
     init(url: ResourceURL, content: Content) {
         self.url = url
@@ -74,6 +76,7 @@ struct WebhookPayload: Sendable, Equatable {
         case .body(let text): members.append(.init("body", .string(text)))
         }
         if let endpoint { members.append(.init("endpoint", .string(endpoint))) }
+        if isConfined { members.append(.init("confined", true)) }
         return .object(members)
     }
 

@@ -26,9 +26,11 @@ struct ConfigurationFile {
         let (configuration, keys) = try await Self.open(options, directory)
         var reader = SettingsReader(configuration)
         do throws(SettingsError) {
-            operations = try OperationsConfiguration(reading: &reader)
+            var operations = try OperationsConfiguration(reading: &reader)
             network = try NetworkPolicy(reading: &reader)
             door = try DoorConfiguration(reading: &reader)
+            operations.http.confinement = door.submit.confinement
+            self.operations = operations
             try reader.refuseUnknown(keys)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.secretVariables.contains($0) },

@@ -138,14 +138,14 @@ import Testing
     func `an address that is not permitted is never connected to`(_ host: String) async throws {
         let server = try await RawServer { _ in 0 }
         var configuration = HTTPClientConfiguration()
-        configuration.permitsAddress = { _, address in
-            address.ipAddress.map { !$0.hasPrefix("127.") && $0 != "::1" } ?? false
+        configuration.addressObjection = { host, address in
+            IPNetwork(address)?.isPublic == true ? nil : "\(host) is not public"
         }
         let exchange = TestExchange()
         try await run(
             HTTPClient(configuration: configuration), exchange, .GET, to: origin(server.port, host: host), "/")
         let error = exchange.seen.withLock { $0.end?.error }
-        #expect(error == .addressNotPermitted(host: host))
+        #expect(error == .notPermitted("\(host) is not public"))
         #expect(server.connections == 0)
         await server.stop()
     }

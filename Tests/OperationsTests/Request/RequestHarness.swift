@@ -12,12 +12,28 @@ struct RequestHarness {
     let directory: TemporaryDirectory
     private let operation: RequestOperation
 
-    init(_ server: ScriptedServer, credentials: [Destination: Credential], directory: TemporaryDirectory) {
+    init(
+        _ server: ScriptedServer, credentials: [Destination: Credential], directory: TemporaryDirectory,
+        configuration: HTTPConfiguration = HTTPConfiguration()
+    ) {
         self.server = server
         self.directory = directory
-        operation = RequestOperation(
-            transport: HTTPTransport(configuration: HTTPConfiguration()), credentials: CredentialStore(credentials),
+        var operation = RequestOperation(
+            transport: HTTPTransport(configuration: configuration), credentials: CredentialStore(credentials),
             evidence: DestinationEvidence())
+        operation.confinement = configuration.confinement
+        self.operation = operation
+    }
+
+    /// The same server, with an operation of another configuration, without credentials.
+    func using(_ configuration: HTTPConfiguration) -> RequestHarness {
+        RequestHarness(server, credentials: [:], directory: directory, configuration: configuration)
+    }
+
+    func confined(_ confinement: Confinement) -> RequestHarness {
+        var configuration = HTTPConfiguration()
+        configuration.confinement = confinement
+        return using(configuration)
     }
 
     /// Runs a test with a server that follows a script.

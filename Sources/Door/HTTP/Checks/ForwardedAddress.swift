@@ -1,14 +1,15 @@
+internal import HTTPClient
 package import HTTPTypes
 
 /// The address of the client of a proxy.
 package struct ForwardedAddress: Sendable {
-    private let trusted: [AddressRange]
+    private let trusted: [IPNetwork]
     private let trustsUnixSocket: Bool
 
     /// - Parameter trustedProxies: addresses and networks in CIDR form; `unix` for every client of the unix socket.
     ///   Texts that are neither count for nothing.
     package init(trustedProxies: [String]) {
-        trusted = trustedProxies.compactMap { AddressRange($0) }
+        trusted = trustedProxies.compactMap { IPNetwork($0) }
         trustsUnixSocket = trustedProxies.contains("unix")
     }
 
@@ -24,7 +25,7 @@ package struct ForwardedAddress: Sendable {
             ? Self.list(fields[values: .xForwardedFor]).map(Self.address)
             : Self.list(fields[values: .forwarded]).map(Self.forwarded)
         for address in addresses.reversed() {
-            guard let address, AddressRange(address) != nil else { return client }
+            guard let address, IPNetwork(address) != nil else { return client }
             client = address
             guard isTrusted(client) else { return client }
         }
@@ -33,7 +34,7 @@ package struct ForwardedAddress: Sendable {
 
     private func isTrusted(_ address: String) -> Bool {
         if address == "unix" { return trustsUnixSocket }
-        guard let address = AddressRange(address) else { return false }
+        guard let address = IPNetwork(address) else { return false }
         return trusted.contains { $0.contains(address) }
     }
 

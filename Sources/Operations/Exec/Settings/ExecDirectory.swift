@@ -18,7 +18,8 @@ enum ExecDirectory {
         }
         let rest = path.utf8.dropFirst(base.utf8.count).drop { $0 == .slash }
         guard !rest.isEmpty else { return parent }
-        let descriptor = clinux_open_beneath(parent.descriptor, String(Substring(rest)))
+        let descriptor = clinux_open_beneath(
+            parent.descriptor, String(Substring(rest)), OpenFile.pathOnly | O_DIRECTORY)
         guard descriptor >= 0 else { throw failure(SystemError("open", path), path) }
         return OpenFile(owning: descriptor)
     }

@@ -67,7 +67,8 @@ struct FetchExecution: Sendable {
         let headers = payload.headers.filter { redirects.sends(field: $0.name) }
         let credential = try await credentials.field(for: redirects.credentialDestination, unlessIn: headers)
         let sender = RequestSender(
-            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence)
+            execution: execution, headers: headers, credential: credential, transport: transport, evidence: evidence,
+            isConfined: false)
         let request = payload.request(
             for: redirects.url, headers, credential: credential == nil ? nil : redirects.credentialDestination)
         let stored = try await selected(for: request)

@@ -147,7 +147,7 @@ struct S3Client: Sendable {
         // As headers of the payload, the signature and the token are redacted where the answer repeats them.
         let sender = RequestSender(
             execution: execution, headers: try await headers(request, body), credential: nil, transport: transport,
-            evidence: evidence)
+            evidence: evidence, isConfined: false)
         var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), url)
         parts.headers = [("Accept-Encoding", "identity")]
         (parts.body, parts.range) = (body.content, body.range)

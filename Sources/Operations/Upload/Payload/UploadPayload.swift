@@ -14,6 +14,7 @@ internal import Work
 ///  "mode": "644",                             permissions, octal, of a copy to a file: URL; the source's by default
 ///  "removeSource": false,                     delete the file after success, once the destination has confirmed
 ///                                             the delivery (``DeliveryCheck``)
+///  "confined": false,                         whether ``Confinement`` holds
 ///  "source": {"size": …, "mtime": …, "inode": …, "device": …}}    recorded at submit; mtime in nanoseconds
 /// ```
 ///
@@ -49,6 +50,7 @@ struct UploadPayload: Sendable, Equatable {
     var name: String?
     var mode: UInt32?
     var removeSource = false
+    var isConfined = false
     var source: SourceIdentity?
 
     /// Reads and checks the payload without touching the file system.
@@ -97,12 +99,17 @@ struct UploadPayload: Sendable, Equatable {
                     throw PayloadError(.data, "“removeSource” must be true or false, not \(member.value.kind)")
                 }
                 removeSource = remove
+            case "confined":
+                guard let isConfined = member.value.bool else {
+                    throw PayloadError(.data, "“confined” must be true or false, not \(member.value.kind)")
+                }
+                self.isConfined = isConfined
             case "source": source = try SourceIdentity(member.value)
             default:
                 throw PayloadError(
                     .data,
                     "unknown key “\(member.name)” in the payload of an upload; it has “file”, “to”, “method”, “headers”, "
-                        + "“protocol”, “name”, “mode” and “removeSource”")
+                        + "“protocol”, “name”, “mode”, “removeSource” and “confined”")
             }
         }
         guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
@@ -125,6 +132,9 @@ struct UploadPayload: Sendable, Equatable {
             transferProtocol = .put
             guard method == .put else { throw PayloadError(.data, "“method” must be PUT for a file: destination") }
             guard headers.isEmpty else { throw PayloadError(.data, "“headers” are not valid for a file: destination") }
+            guard !isConfined else {
+                throw PayloadError(.data, "a confined upload goes to an http or https URL, not to a file: destination")
+            }
         }
     }
 
@@ -145,6 +155,7 @@ struct UploadPayload: Sendable, Equatable {
         if let name { members.append(.init("name", .string(name))) }
         if let mode { members.append(.init("mode", .string(Self.text(ofMode: mode)))) }
         members.append(.init("removeSource", .bool(removeSource)))
+        if isConfined { members.append(.init("confined", true)) }
         if let source { members.append(.init("source", source)) }
         return .object(members)
     }

@@ -11,8 +11,9 @@ struct OpenedSource: Sendable {
     let credential: (name: String, value: String)?
 
     /// Blocks.
-    init(_ upload: UploadPayload, _ credential: Credential?) throws {
-        source = try upload.openSource()
+    /// - Parameter directories: those that the source of a confined upload lies beneath.
+    init(_ upload: UploadPayload, _ credential: Credential?, beneath directories: [String]) throws {
+        source = try upload.openSource(beneath: directories)
         do {
             self.credential = try credential?.header()
         } catch {

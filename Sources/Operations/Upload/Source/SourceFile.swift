@@ -17,16 +17,24 @@ final class SourceFile: Sendable {
     private let isSparse: Bool
 
     /// Opens a regular file for reading. Blocks.
-    /// - Parameter requiringSize: whether a file that does not state its size is refused.
+    /// - Parameters:
+    ///   - directories: the file lies beneath one of them, and no symbolic link is on the way there; nil: anywhere.
+    ///   - requiringSize: whether a file that does not state its size is refused.
     /// - Throws: ``PayloadError`` of the kind `source` where the file cannot be a source, or `passing` where
     ///   the error may pass.
-    init(path: String, requiringSize: Bool = true) throws(PayloadError) {
+    init(path: String, beneath directories: [String]? = nil, requiringSize: Bool = true) throws(PayloadError) {
+        let opener =
+            if let directories {
+                try SourceOpener(path, beneath: directories)
+            } else {
+                SourceOpener(path)
+            }
         // The type is checked before the open: opening a device can have effects, and opening a pipe waits for its
         // other end.
         var status = stat()
-        guard stat(path, &status) == 0 else { throw Self.refusal(path, SystemError()) }
+        guard opener.examine(&status) else { throw Self.refusal(path, SystemError()) }
         try Self.requireRegular(path, status)
-        descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
+        descriptor = opener.open(O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw Self.refusal(path, SystemError()) }
         self.path = path
         fileSystem = FileSystemType(of: descriptor)
@@ -76,7 +84,7 @@ final class SourceFile: Sendable {
                 "\(path) does not exist" + (hasReplacement(path) ? "; its name is not valid UTF-8: rename it" : "")
             )
         case EACCES, EPERM: PayloadError(.source, "\(path) may not be read by this user: \(error)")
-        case ELOOP, ENAMETOOLONG: PayloadError(.source, "\(path) cannot be opened: \(error)")
+        case ELOOP, EXDEV, ENAMETOOLONG: PayloadError(.source, "\(path) cannot be opened: \(error)")
         default: PayloadError(.passing, "\(path) cannot be opened now: \(error)")
         }
     }

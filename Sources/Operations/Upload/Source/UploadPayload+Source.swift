@@ -3,10 +3,11 @@ internal import Work
 
 extension UploadPayload {
     /// Opens the source and compares it with its state at submit. Blocks.
+    /// - Parameter directories: those that the source of a confined upload lies beneath.
     /// - Throws: a ``CommandFailure``, final where the source has changed; or ``MissingSource``.
-    func openSource() throws -> SourceFile {
+    func openSource(beneath directories: [String]) throws -> SourceFile {
         do throws(CommandFailure) {
-            return try SourceFile(unchanged: file, source)
+            return try SourceFile(unchanged: file, source, beneath: isConfined ? directories : nil)
         } catch {
             if removeSource, error.fault == .final { throw MissingSource(failure: error) }
             throw error
@@ -23,10 +24,13 @@ extension UploadPayload {
 
 extension SourceFile {
     /// Opens a source and compares it with its state at submit. Blocks.
+    /// - Parameter directories: as in ``init(path:beneath:requiringSize:)``.
     /// - Throws: a ``CommandFailure``, final where the source has changed or is gone.
-    convenience init(unchanged path: String, _ recorded: SourceIdentity?) throws(CommandFailure) {
+    convenience init(
+        unchanged path: String, _ recorded: SourceIdentity?, beneath directories: [String]? = nil
+    ) throws(CommandFailure) {
         do {
-            try self.init(path: path)
+            try self.init(path: path, beneath: directories)
         } catch {
             // The error may pass, and the source may be unchanged.
             if error.problem == .passing { throw CommandFailure(.command, reason: error.message) }
