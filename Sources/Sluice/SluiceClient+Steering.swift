@@ -16,9 +16,16 @@ extension SluiceClient {
     ///   or `tooManyTimes`.
     @discardableResult
     public func cancel(_ id: CommandID, reason: String = "cancelled by a person") async throws -> Bool {
+        try await cancel(id, ifNewest: nil, reason: reason)
+    }
+
+    /// As ``cancel(_:reason:)``, on a condition.
+    /// - Parameter newest: the `seq` of the newest transition that the command must have; nil: any.
+    /// - Throws: ``SluiceError``: also `notAllowed` where it has another.
+    package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) async throws -> Bool {
         let outcome = try await read { [clock] store throws(StoreError) in
             guard try store.command(id) != nil else { return nil as CancelOutcome? }
-            return try store.cancel(id, reason: reason, now: clock())
+            return try store.cancel(id, ifNewest: newest, reason: reason, now: clock())
         }
         switch outcome {
         case nil: throw SluiceError.unknown(id)
@@ -31,6 +38,7 @@ extension SluiceClient {
             return false
         case .ended(let status):
             throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)
+        case .outdated: throw SluiceError(.notAllowed, "command \(id) has changed meanwhile", id: id)
         }
     }
 
@@ -45,8 +53,13 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where its status is not `error`, `cancelled`
     ///   or `tooManyTimes`; `conflict` where another command holds its unique key now.
     public func retry(_ id: CommandID, by actor: String = "a person") async throws {
+        try await retry(id, ifNewest: nil, by: actor)
+    }
+
+    /// As ``retry(_:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
+    package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) async throws {
         try await change(id, "be retried") { [clock] store throws(StoreError) in
-            try store.retry(id, by: actor, now: clock())
+            try store.retry(id, ifNewest: newest, by: actor, now: clock())
         }
     }
 
@@ -58,9 +71,16 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command is not in doubt, or for
     ///   another status.
     public func resolve(_ id: CommandID, as status: CommandStatus, by actor: String = "a person") async throws {
+        try await resolve(id, ifNewest: nil, as: status, by: actor)
+    }
+
+    /// As ``resolve(_:as:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
+    package func resolve(
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
+    ) async throws {
         let spool = Spool(directory: directory.spool)
         try await change(id, "be resolved as \(status)") { [clock] store throws(StoreError) in
-            let effects = try store.resolve(id, as: status, by: actor, now: clock())
+            let effects = try store.resolve(id, ifNewest: newest, as: status, by: actor, now: clock())
             // A delivered file is not sent again, so its spooled copy can go.
             if effects != nil, status == .success, let payload = try store.payload(id) {
                 spool.discard(stored: payload)
@@ -94,8 +114,13 @@ extension SluiceClient {
     /// quality of service counts when it runs again.
     /// - Throws: ``SluiceError``: `noSuchCommand`; `notAllowed` where the command has ended.
     public func requalify(_ id: CommandID, to qos: QualityOfService) async throws {
+        try await requalify(id, ifNewest: nil, to: qos)
+    }
+
+    /// As ``requalify(_:to:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
+    package func requalify(_ id: CommandID, ifNewest newest: Int64?, to qos: QualityOfService) async throws {
         let (isChanged, status) = try await read { [clock] store throws(StoreError) in
-            (try store.requalify(id, qos: qos, now: clock()), try store.command(id)?.status)
+            (try store.requalify(id, ifNewest: newest, qos: qos, now: clock()), try store.command(id)?.status)
         }
         guard let status else { throw SluiceError.unknown(id) }
         guard isChanged else {

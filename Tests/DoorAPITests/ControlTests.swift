@@ -46,7 +46,7 @@ struct ControlTests {
         }
     }
 
-    @Test func `a command in doubt is settled by its token`() async throws {
+    @Test func `a command that was given up is retried, with its actor`() async throws {
         try await APIRig.with { rig in
             let id = try await rig.client.submit("noop", payload: [:])
             try rig.execute(id, ending: .failure(CommandFailure(.final, reason: "refused")))
@@ -55,6 +55,65 @@ struct ControlTests {
             #expect(try retried.json["status"]?.string == "new")
             #expect(try rig.store.timeline(id).last?.reason?.contains("token “test” at 127.0.0.1") == true)
             #expect(try await rig.post("/commands/\(id)/retry").status == 200)
+        }
+    }
+
+    @Test(arguments: [("success", "success"), ("retry", "new"), ("cancel", "cancelled")])
+    func `a command in doubt is settled, with its actor`(_ settlement: String, _ status: String) async throws {
+        try await APIRig.with { rig in
+            var draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: false)
+            draft.retryLimit = 0
+            let id = try await rig.client.submit(draft)
+            try rig.execute(
+                id, ending: .failure(CommandFailure(.reset, reason: "cut off", ambiguous: true)))
+            try #require(try rig.store.command(id)?.status == .inDoubt)
+            let wrong = try await rig.post("/commands/\(id)/resolve", ["as": "new"])
+            #expect(wrong.status == 400 && wrong.problem == "invalid-body", "\(wrong.text)")
+            let settled = try await rig.post("/commands/\(id)/resolve", ["as": .string(settlement)])
+            #expect(settled.status == 200, "\(settled.text)")
+            #expect(try settled.json["status"]?.string == status)
+            #expect(try rig.store.timeline(id).last?.reason?.contains("token “test” at 127.0.0.1") == true)
+            // A repeated request changes nothing.
+            let count = try rig.store.timeline(id).count
+            let again = try await rig.post("/commands/\(id)/resolve", ["as": .string(settlement)])
+            #expect(try again.status == 200 && rig.store.timeline(id).count == count, "\(again.text)")
+        }
+    }
+
+    @Test func `of two changes with one If-Match a single one is made`() async throws {
+        try await APIRig.with { rig in
+            for _ in 0..<40 {
+                let id = try await rig.client.submit("noop", payload: [:])
+                try rig.execute(id, ending: .failure(CommandFailure(.command, reason: "refused")))
+                let tag = try #require(try await rig.get("/commands/\(id)")["ETag"])
+                // Both verbs are allowed in the status, and each in that which the other leads to.
+                let responses = try await withThrowingTaskGroup(of: APIResponse.self) { group in
+                    for verb in ["cancel", "retry"] {
+                        group.addTask {
+                            try await rig.post("/commands/\(id)/\(verb)", fields: [("If-Match", tag)])
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(responses.map(\.status).sorted() == [200, 412], "\(responses.map(\.text))")
+                let late = try #require(responses.first { $0.status == 412 })
+                #expect(late.problem == "command-changed", "\(late.text)")
+                #expect(try late.json["command"]?["status"] == (await rig.get("/commands/\(id)").json["status"]))
+            }
+        }
+    }
+
+    @Test(arguments: ["W/\"TAG\"", "\"TAG", "TAG", "\"0-0\"", "\"\"", "\"TAG0\"", "\"0TAG\", \"1-1\""])
+    func `If-Match compares strongly`(_ form: String) async throws {
+        try await APIRig.with { rig in
+            let id = try await rig.client.submit("noop", payload: [:])
+            let tag = try #require(try await rig.get("/commands/\(id)")["ETag"]).filter { $0 != "\"" }
+            let version = tag.split(separator: "-").prefix(2).joined(separator: "-")
+            let field = form.replacing("TAG", with: version)
+            let response = try await rig.post("/commands/\(id)/cancel", fields: [("If-Match", field)])
+            #expect(response.status == 412, "\(field): \(response.text)")
+            let fields = [("If-Match", "\"1-1\", \"\(tag)\"")]
+            #expect(try await rig.post("/commands/\(id)/cancel", fields: fields).status == 200)
         }
     }
 
@@ -117,13 +176,27 @@ struct ControlTests {
             #expect(try set.json["level"]?.string == "offline" && set.json["maxRate"] == 250_000)
             let shown = try await rig.get("/links/https:a.example:443").json
             #expect(shown["links"]?.elements?.first?["maxRate"] == 250_000, "\(shown)")
+            for path in [
+                "https%3A%2F%2Fa.example%3A443", "https%3A%2F%2Fa.example", "https:a.example", "HTTPS:A.example",
+            ] {
+                let link = try await rig.get("/links/\(path)")
+                #expect(try link.status == 200 && link.json == shown, "\(path): \(link.text)")
+            }
+            for path in ["https:a.example%2Fb", "https%3A%2F%2Fa.example%2Fb"] {
+                #expect(try await rig.get("/links/\(path)").status == 400, "\(path)")
+            }
+            for path in ["https:a.example%3Fq", "https:u@a.example", "https:", ":443", "file:localhost"] {
+                #expect(try await rig.get("/links/\(path)").problem == "link-not-found", "\(path)")
+            }
             for wrong in ["{\"level\":\"good\"}", "{\"maxRate\":1}", "{}", "{\"burst\":1}"] {
                 let response = try await rig.send(
                     "PATCH", "/links/https:a.example:443", type: "application/json", body: Array(wrong.utf8))
                 #expect(response.status == 400 && response.problem == "invalid-body", "\(response.text)")
             }
             #expect(try await rig.get("/links/nowhere").status == 404)
-            #expect(try await rig.get("/links/https:b.example:443").problem == "link-not-found")
+            let missing = try await rig.get("/links/https:b.example:443")
+            #expect(missing.problem == "link-not-found", "\(missing.text)")
+            #expect(try missing.json["detail"]?.string?.contains("https://a.example:443") == true)
         }
     }
 }

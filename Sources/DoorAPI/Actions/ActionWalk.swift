@@ -48,7 +48,7 @@ struct ActionWalk: Sendable {
             return .skipped
         }
         do {
-            _ = try await action.verb.apply(to: command, client: client, actor: actor)
+            _ = try await action.verb.apply(to: command.id, client: client, actor: actor)
             return .changed
         } catch let error as SluiceError {
             switch error.code {

@@ -13,14 +13,19 @@ extension BulkAction.Verb {
     }
 
     /// Changes a command.
-    /// - Parameter actor: the origin of the change, for the reason of the transition.
+    /// - Parameters:
+    ///   - newest: the `seq` of the newest transition that the command must have; nil: any.
+    ///   - actor: the origin of the change, for the reason of the transition.
     /// - Returns: whether a worker has yet to end it.
-    func apply(to command: Command, client: SluiceClient, actor: String) async throws -> Bool {
+    /// - Throws: ``SluiceError``: `notAllowed` also where the command has another transition.
+    func apply(
+        to id: CommandID, ifNewest newest: Int64? = nil, client: SluiceClient, actor: String
+    ) async throws -> Bool {
         switch self {
-        case .cancel: return try await !client.cancel(command.id, reason: "cancelled by \(actor)")
-        case .retry: try await client.retry(command.id, by: actor)
-        case .requalify(let qos): try await client.requalify(command.id, to: qos)
-        case .resolve(let status): try await client.resolve(command.id, as: status, by: actor)
+        case .cancel: return try await !client.cancel(id, ifNewest: newest, reason: "cancelled by \(actor)")
+        case .retry: try await client.retry(id, ifNewest: newest, by: actor)
+        case .requalify(let qos): try await client.requalify(id, ifNewest: newest, to: qos)
+        case .resolve(let status): try await client.resolve(id, ifNewest: newest, as: status, by: actor)
         }
         return false
     }

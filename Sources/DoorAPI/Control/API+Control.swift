@@ -42,17 +42,20 @@ extension API {
         _ = try QueryReader(request, [])
         let id = try id(request)
         let before = try await representation(id)
-        guard EntityTag.admits(request.fields[.ifMatch], version: before.tag.version) else {
-            throw Self.changed(before)
-        }
+        let condition = request.fields[values: .ifMatch]
+        guard EntityTag.admits(condition, version: before.tag.version) else { throw Self.changed(before) }
         var isPending = false
         if !verb.isSatisfied(by: before.command) {
             guard verb.statuses.contains(before.status) else { throw Self.conflict(before.command, verb) }
             do {
-                isPending = try await verb.apply(to: before.command, client: client, actor: request.actor)
+                isPending = try await verb.apply(
+                    to: id, ifNewest: condition.isEmpty ? nil : before.newest, client: client, actor: request.actor)
                 log("\(verb.name) of command \(id)", request)
             } catch let error as SluiceError where error.code == .notAllowed {
-                throw Self.conflict(try await details(id).command, verb)
+                // A claim, for example, may have come in between.
+                let now = try await representation(id)
+                guard EntityTag.admits(condition, version: now.tag.version) else { throw Self.changed(now) }
+                throw Self.conflict(now.command, verb)
             } catch let error as SluiceError {
                 throw problem(error)
             }

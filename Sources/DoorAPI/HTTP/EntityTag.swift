@@ -24,14 +24,15 @@ struct EntityTag: Equatable {
         return Self.tags(field).contains { $0 == "*" || $0 == text || $0 == "W/\(text)" }
     }
 
-    /// Whether a field `If-Match` admits a change: it names the newest transition, with or without the digest.
-    static func admits(_ field: String?, version: String) -> Bool {
-        guard let field else { return true }
-        return tags(field).contains { tag in
-            guard tag != "*" else { return true }
-            guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return false }
-            return tag.dropFirst().dropLast().split(separator: "-").prefix(2).joined(separator: "-") == version
-        }
+    /// Whether fields `If-Match` admit a change: one names the newest transition, with or without the digest, or there are
+    /// none.
+    static func admits(_ fields: [String], version: String) -> Bool {
+        fields.isEmpty
+            || fields.flatMap(tags).contains { tag in
+                guard tag != "*" else { return true }
+                guard tag.count > 2, tag.first == "\"", tag.last == "\"" else { return false }
+                return tag.dropFirst().dropLast().split(separator: "-").prefix(2).joined(separator: "-") == version
+            }
     }
 
     private static func tags(_ field: String) -> [String] {

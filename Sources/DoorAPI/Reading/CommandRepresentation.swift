@@ -8,14 +8,16 @@ struct CommandRepresentation: Sendable {
     let command: Command
     let body: [UInt8]
     let tag: EntityTag
+    /// `seq` of the newest transition.
+    let newest: Int64
 
     var status: CommandStatus { command.status }
 
     init(_ details: CommandDetails, shardCount: Int) {
         command = details.command
         body = details.json.bytes
-        tag = EntityTag(
-            shard: command.id.shard(of: shardCount), seq: details.timeline.last?.seq ?? 0, body: body)
+        newest = details.timeline.last?.seq ?? 0
+        tag = EntityTag(shard: command.id.shard(of: shardCount), seq: newest, body: body)
     }
 }
 
@@ -23,13 +25,28 @@ extension CommandDetails {
     /// Reads a command without the secrets of its payload and result. It blocks.
     /// - Returns: nil where there is none.
     init?(_ id: CommandID, in store: any CommandStore) throws(StoreError) {
-        guard let command = try store.command(id) else { return nil }
+        guard let (command, timeline) = try Self.read(id, in: store) else { return nil }
         self.init(command)
-        timeline = try store.timeline(id)
+        self.timeline = timeline
         payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
         result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         waits = try store.dependencies(of: id, limit: 20)
         if command.type == CommandType.flow { flow = try store.flow(id) }
         if command.type == CommandType.batch { batch = try store.batch(id) }
+    }
+
+    private static let maxReads = 5
+
+    /// Reads a command after its timeline, and both again where a transition came in between. So the entity tag is never of
+    /// a later transition than the status: a client that sends it in `If-Match` has seen that status.
+    private static func read(
+        _ id: CommandID, in store: any CommandStore
+    ) throws(StoreError) -> (command: Command, timeline: [Transition])? {
+        for read in 1...maxReads {
+            let timeline = try store.timeline(id)
+            guard let command = try store.command(id) else { return nil }
+            if command.status == timeline.last?.status || read == maxReads { return (command, timeline) }
+        }
+        return nil
     }
 }

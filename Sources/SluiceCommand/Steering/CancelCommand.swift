@@ -38,6 +38,7 @@ struct CancelCommand: ParsableCommand {
                 .done("cancellation requested from its worker", hint: .cancelRequested, effects: effects)
             case .ended(.cancelled): .done("was cancelled before", hint: nil)
             case .ended(let status): .refused("has ended before, in status \(status)")
+            case .outdated: .refused("has changed meanwhile")
             }
         }
     }

@@ -85,15 +85,18 @@ extension MemoryStore {
 
     // MARK: Requests of people
 
-    package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
+    package func cancel(
+        _ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp
+    ) throws(StoreError) -> CancelOutcome {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
+            if let row = shard.rows[id], !row.isUnchanged(since: newest) { return .outdated }
             guard let outcome = shard.cancel(id, reason: reason, now: now) else { throw StoreError.noCommand(id) }
             let others = shard.takeEffects()
             switch outcome {
             case .cancelled(let effects): return .cancelled(effects.followed(by: others))
             case .requested(let effects): return .requested(effects.followed(by: others))
-            case .ended: return outcome
+            case .ended, .outdated: return outcome
             }
         }
     }
@@ -109,10 +112,13 @@ extension MemoryStore {
         }
     }
 
-    package func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects? {
+    package func retry(
+        _ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp
+    ) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
+            guard row.isUnchanged(since: newest) else { return nil }
             var renewed = row
             var changes = TransactionChanges()
             if row.keyIsFree, renewed.retry(by: actor, now: now, &changes) != nil, let unique = renewed.unique,
@@ -131,11 +137,12 @@ extension MemoryStore {
     }
 
     package func resolve(
-        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp
     ) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
-            guard shard.rows[id] != nil else { throw StoreError.noCommand(id) }
+            guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
+            guard row.isUnchanged(since: newest) else { return nil }
             let event = shard.change(id) { row, changes in
                 row.resolve(as: status, by: actor, now: now, &changes).map { row.event($0, shard: number) }
             }
@@ -145,8 +152,12 @@ extension MemoryStore {
         }
     }
 
-    package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
-        try withShard(id.shard(of: shardCount)) { $0.change(id) { $0.requalify(qos, now: now, &$1) } ?? false }
+    package func requalify(
+        _ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp
+    ) throws(StoreError) -> Bool {
+        try withShard(id.shard(of: shardCount)) { shard in
+            shard.change(id) { $0.isUnchanged(since: newest) && $0.requalify(qos, now: now, &$1) } ?? false
+        }
     }
 }
 

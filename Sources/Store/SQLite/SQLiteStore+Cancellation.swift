@@ -1,8 +1,11 @@
 package import Commands
 
 extension SQLiteStore {
-    package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
+    package func cancel(
+        _ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp
+    ) throws(StoreError) -> CancelOutcome {
         let (outcome, others) = try change(id) { row, connection throws(StoreError) in
+            guard row.isUnchanged(since: newest) else { return (CancelOutcome.outdated, false) }
             var effects = Effects()
             switch row.cancel(reason: reason, now: now, &connection.changes) {
             case .cancelled(let transition):
@@ -17,7 +20,7 @@ extension SQLiteStore {
         switch outcome {
         case .cancelled(let effects): return .cancelled(effects.followed(by: others))
         case .requested(let effects): return .requested(effects.followed(by: others))
-        case .ended: return outcome
+        case .ended, .outdated: return outcome
         }
     }
 
@@ -41,8 +44,11 @@ extension SQLiteStore {
         return own.followed(by: others)
     }
 
-    package func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects? {
+    package func retry(
+        _ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp
+    ) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
+            guard row.isUnchanged(since: newest) else { return (nil as Effects?, false) }
             let hadKey = !row.keyIsFree
             var rows = connection
             let isBlocked = try RetryCheck.mustWait(row, &rows)
@@ -58,23 +64,25 @@ extension SQLiteStore {
     }
 
     package func resolve(
-        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp
     ) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
-            guard let transition = row.resolve(as: status, by: actor, now: now, &connection.changes) else {
-                return (nil as Effects?, false)
-            }
+            guard row.isUnchanged(since: newest),
+                let transition = row.resolve(as: status, by: actor, now: now, &connection.changes)
+            else { return (nil as Effects?, false) }
             if status == .success { try connection.recordLeftover(of: row.command) }
             return (self.effects(row, transition), true)
         }
         return own?.followed(by: others)
     }
 
-    package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
+    package func requalify(
+        _ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp
+    ) throws(StoreError) -> Bool {
         try shard(of: id).write { connection throws(StoreError) in
-            guard var row = try connection.find(id), row.requalify(qos, now: now, &connection.changes) else {
-                return false
-            }
+            guard var row = try connection.find(id), row.isUnchanged(since: newest),
+                row.requalify(qos, now: now, &connection.changes)
+            else { return false }
             try connection.save(row)
             return true
         }

@@ -9,11 +9,13 @@ package enum CancelOutcome: Sendable, Equatable {
     case requested(Effects)
     /// The command had ended before, in this status.
     case ended(CommandStatus)
+    /// The newest transition of the command is not the one that the request expects. Nothing was changed.
+    case outdated
 
     package var effects: Effects {
         switch self {
         case .cancelled(let effects), .requested(let effects): effects
-        case .ended: Effects()
+        case .ended, .outdated: Effects()
         }
     }
 }

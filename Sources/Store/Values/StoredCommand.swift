@@ -21,6 +21,9 @@ struct StoredCommand: Equatable {
 
     var id: CommandID { command.id }
 
+    /// Whether a change may be made on the condition of ``RequestStore``.
+    func isUnchanged(since newest: Int64?) -> Bool { newest.map { $0 == newestSeq } ?? true }
+
     /// Whether the ready queue has the command.
     var isReady: Bool { (command.status == .new || command.status == .error) && command.notBefore == .zero }
 

@@ -107,6 +107,35 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a change is made only while the newest transition is the expected one`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        func expect(
+            _ status: CommandStatus, _ name: String, _ change: (CommandID, Int64) throws -> Bool
+        ) throws {
+            let id = try subject.make(status)
+            let newest = try #require(try subject.store.timeline(id).last?.seq)
+            for other in [newest - 1, newest + 1] {
+                #expect(try !change(id, other), "\(name)")
+                #expect(try subject.store.timeline(id).last?.seq == newest, "\(name)")
+            }
+            #expect(try change(id, newest), "\(name)")
+        }
+        let store = subject.store
+        try expect(.new, "cancel") { id, newest in
+            try store.cancel(id, ifNewest: newest, reason: "no", now: .base) != .outdated
+        }
+        try expect(.sent, "request") { id, newest in
+            try store.cancel(id, ifNewest: newest, reason: "no", now: .base) != .outdated
+        }
+        try expect(.cancelled, "retry") { try store.retry($0, ifNewest: $1, by: "a person", now: .base) != nil }
+        try expect(.inDoubt, "resolve") { id, newest in
+            try store.resolve(id, ifNewest: newest, as: .success, by: "a person", now: .base) != nil
+        }
+        try expect(.new, "requalify") { try store.requalify($0, ifNewest: $1, qos: .background, now: .base) }
+        #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a requalified command moves to another queue`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
         let id = try subject.submit()
