@@ -17,6 +17,7 @@ struct API: Sendable {
     let actions: ActionRuns
     let linkReadings: LinkReadings
     let searches = SearchSlots()
+    let runningKeys = RunningKeys()
 
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door

@@ -45,7 +45,8 @@ struct SubmitTests {
             #expect(try await submit(body, "submit+read/b").status == 201)
             let other = try await submit(["type": "noop", "payload": ["milliseconds": 7]])
             #expect(other.status == 422 && other.problem == "idempotency-key-conflict", "\(other.text)")
-            let both = try await submit(["type": "noop", "payload": [:], "uniqueKey": "k"])
+            let both = try await rig.post(
+                "/commands", ["type": "noop", "payload": [:], "uniqueKey": "k"], fields: [("Idempotency-Key", "new")])
             #expect(both.status == 400 && both.problem == "invalid-command")
             let squatted = try await rig.post(
                 "/commands", ["type": "noop", "payload": [:], "uniqueKey": "idempotency:submit+read/a:two"])

@@ -16,8 +16,10 @@ extension OpenAPIDocument {
               name: destination
               in: path
               required: true
-              description: The origin of the link without slashes, as `https:media.example.com:443`
-              schema: {type: string, pattern: '^[a-z]+:[A-Za-z0-9.-]+:[0-9]+$'}
+              description: >-
+                The origin of the link: without slashes, as `https:media.example.com:443`, or percent-encoded, as
+                `https%3A%2F%2Fmedia.example.com`. The port may be left out where it is that of the scheme.
+              schema: {type: string, pattern: '^[a-z]+:(//)?([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]+)?$'}
             limit: {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 1000}}
             cursor: {name: cursor, in: query, description: '`next` of the page before', schema: {type: string}}
             ifMatch:
@@ -28,7 +30,9 @@ extension OpenAPIDocument {
             idempotencyKey:
               name: Idempotency-Key
               in: header
-              description: A string of 1 to 255 bytes in quotes; the same request again returns the same command
+              description: >-
+                A string of 1 to 255 bytes in quotes, which belongs to the token. A request with the same bytes again gets the
+                same command, for as long as that is kept; one with other bytes gets 422, and 409 while the first one runs.
               schema: {type: string}
           headers:
             Link: {description: 'The next page, as rel="next"', schema: {type: string}}

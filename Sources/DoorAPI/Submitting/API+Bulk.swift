@@ -17,34 +17,58 @@ extension API {
         let policy = try policy(request)
         let key = try IdempotencyScope(request)
         let bytes = try await JSONBody.bytes(request, types: ["application/x-ndjson"], limit: Self.maxBulk)
-        let lines = try await onThread("door-bulk") { () throws(Problem) in
-            try self.drafts(bytes, policy, key)
-        }
-        let drafts = lines.compactMap { try? $0.draft.get() }
-        var outcomes = await client.submitOrFind(bulk: drafts).makeIterator()
-        var output: [UInt8] = []
-        output.reserveCapacity(lines.count * 80)
-        for line in lines {
-            let result = line.draft.flatMap { draft in
-                let outcome = outcomes.next() ?? .failure(SluiceError(.failed, "the submit gave no result"))
-                if (try? outcome.get())?.isExisting == false { door.statistics.countSubmitted(draft.type) }
-                return outcome.mapError { error in
-                    key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
-                }
+        return try await runningKeys.run(key) {
+            let earlier = try await earlier(of: key)
+            let lines = try await onThread("door-bulk") { () throws(Problem) in
+                try self.lines(bytes, policy, key, earlier)
             }
-            output += Self.json(result, line: line.number, request, basePath: door.basePath).bytes
-            output.append(UInt8(ascii: "\n"))
+            let drafts = lines.compactMap { if case .success(.draft(let draft)) = $0.content { draft } else { nil } }
+            var outcomes = await client.submitOrFind(bulk: drafts).makeIterator()
+            var output: [UInt8] = []
+            output.reserveCapacity(lines.count * 80)
+            for line in lines {
+                let result = line.content.flatMap { content in
+                    switch content {
+                    case .command(let id): .success(Submission(id: id, isExisting: true))
+                    case .draft(let draft):
+                        count(outcomes.next() ?? .failure(SluiceError(.failed, "the submit gave no result")), of: draft)
+                            .mapError(problem)
+                    }
+                }
+                output += Self.json(result, line: line.number, request, basePath: door.basePath).bytes
+                output.append(UInt8(ascii: "\n"))
+            }
+            return JSONReply.response(output, type: "application/x-ndjson")
         }
-        return JSONReply.response(output, type: "application/x-ndjson")
+    }
+
+    private func count(
+        _ outcome: Result<Submission, SluiceError>, of draft: CommandDraft
+    ) -> Result<Submission, SluiceError> {
+        if case .success(let submission) = outcome, !submission.isExisting {
+            door.statistics.countSubmitted(draft.type)
+        }
+        return outcome
     }
 
     private struct Line: Sendable {
+        enum Content: Sendable {
+            case draft(CommandDraft)
+            /// An earlier request with the same key has made it.
+            case command(CommandID)
+        }
+
         var number: Int
-        var draft: Result<CommandDraft, Problem>
+        var content: Result<Content, Problem>
     }
 
-    private func drafts(
-        _ bytes: [UInt8], _ policy: SubmitPolicy, _ key: IdempotencyScope?
+    private func earlier(of key: IdempotencyScope?) async throws(Problem) -> EarlierRequest? {
+        guard let key else { return nil }
+        return try await read { store throws(StoreError) in try key.earlier(in: store) }
+    }
+
+    private func lines(
+        _ bytes: [UInt8], _ policy: SubmitPolicy, _ key: IdempotencyScope?, _ earlier: EarlierRequest?
     ) throws(Problem) -> [Line] {
         var lines: [Line] = []
         for (index, text) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -55,13 +79,18 @@ extension API {
                     "A bulk may have \(Self.maxLines) commands; send several.",
                     members: [.init("limit", .integer(Int64(Self.maxLines)))])
             }
-            let draft = Result { () throws(Problem) in
-                var line = try SubmitLine(Array(text))
-                try line.use(key, line: index + 1)
+            let content = Result { () throws(Problem) in
+                let (text, number) = (Array(text), index + 1)
+                let uniqueKey = key?.uniqueKey(line: number, text)
+                if let uniqueKey, let id = try earlier?.command(uniqueKey, line: number) {
+                    return Line.Content.command(id)
+                }
+                var line = try SubmitLine(text)
+                try line.use(requestKey: uniqueKey)
                 try policy.check(line.type)
-                return try line.draft(policy, try registry(for: line.type))
+                return .draft(try line.draft(policy, try registry(for: line.type)))
             }
-            lines.append(Line(number: index + 1, draft: draft))
+            lines.append(Line(number: index + 1, content: content))
         }
         return lines
     }

@@ -6,6 +6,7 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Sluice
+internal import Store
 internal import Work
 
 extension API {
@@ -19,21 +20,29 @@ extension API {
         let policy = try policy(request)
         let key = try IdempotencyScope(request)
         let bytes = try await JSONBody.bytes(request, types: Self.flowTypes, limit: Self.maxFlow)
-        var flow = try await onThread("door-flow") { () throws(Problem) in try self.flow(bytes, policy) }
-        if let key {
-            guard flow.uniqueKey == nil else {
-                throw Problem(
-                    .badRequest, "invalid-flow",
-                    "A flow has either “uniqueKey” or the Idempotency-Key of its request; send one.")
+        return try await runningKeys.run(key) {
+            var flow = try await onThread("door-flow") { () throws(Problem) in try self.flow(bytes, policy) }
+            if let key {
+                guard flow.uniqueKey == nil else {
+                    throw Self.refusal("a flow has either “uniqueKey” or the Idempotency-Key of its request; send one")
+                }
+                if let id = try await command(of: key, bytes) {
+                    return Self.response(to: request, flow, Submission(id: id, isExisting: true))
+                }
+                flow.uniqueKey = key.uniqueKey(line: 0, bytes)
             }
-            flow.uniqueKey = key.uniqueKey()
+            do {
+                let submission = try await client.submitOrFind(flow)
+                if !submission.isExisting { door.statistics.countSubmitted(CommandType.flow) }
+                return Self.response(to: request, flow, submission)
+            } catch let error as SluiceError {
+                throw problem(error)
+            }
         }
-        let submission: Submission
-        do { submission = try await client.submitOrFind(flow) } catch let error as SluiceError {
-            throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
-        }
-        if !submission.isExisting { door.statistics.countSubmitted(CommandType.flow) }
-        return JSONReply.response(
+    }
+
+    private static func response(to request: DoorRequest, _ flow: FlowDraft, _ submission: Submission) -> Response {
+        JSONReply.response(
             [
                 "id": .string(submission.id.description), "existing": .bool(submission.isExisting),
                 "name": .string(flow.name), "nodes": .integer(Int64(flow.nodes.count)),
@@ -59,8 +68,8 @@ extension API {
                 file: nil, position: error.position, node: error.node, problem: "\(error.cause)")
             throw Self.refusal(text.description)
         }
-        if flow.uniqueKey?.hasPrefix(SubmitLine.reservedPrefix) == true {
-            throw Self.refusal("a unique key does not begin with “\(SubmitLine.reservedPrefix)”")
+        if flow.uniqueKey?.hasPrefix(RequestKey.prefix) == true {
+            throw Self.refusal("a unique key does not begin with “\(RequestKey.prefix)”; send Idempotency-Key")
         }
         for node in flow.nodes { try policy.check(node.draft) }
         for callback in flow.callbacks { try policy.check(callback.draft) }

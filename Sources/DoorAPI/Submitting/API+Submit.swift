@@ -28,22 +28,34 @@ extension API {
         }
     }
 
+    /// The command that an earlier request with this key has made; nil where there was none.
+    /// - Throws: 422 where that request had another content.
+    func command(of key: IdempotencyScope, _ text: [UInt8]) async throws(Problem) -> CommandID? {
+        let earlier = try await read { store throws(StoreError) in try key.earlier(in: store) }
+        return try earlier.command(key.uniqueKey(line: 0, text), line: 0)
+    }
+
     @Sendable func submitCommand(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let policy = try policy(request)
         let key = try IdempotencyScope(request)
-        var line = try SubmitLine(
-            try await JSONBody.bytes(request, types: ["application/json"], limit: Self.maxCommand))
-        try line.use(key)
-        let draft = try await onThread("door-submit") { [line] () throws(Problem) in
-            try policy.check(line.type)
-            return try line.draft(policy, try registry(for: line.type))
+        let bytes = try await JSONBody.bytes(request, types: ["application/json"], limit: Self.maxCommand)
+        let submission = try await runningKeys.run(key) {
+            if let key, let id = try await self.command(of: key, bytes) { return Submission(id: id, isExisting: true) }
+            var line = try SubmitLine(bytes)
+            try line.use(requestKey: key?.uniqueKey(line: 0, bytes))
+            let draft = try await onThread("door-submit") { [line] () throws(Problem) in
+                try policy.check(line.type)
+                return try line.draft(policy, try registry(for: line.type))
+            }
+            do {
+                let submission = try await client.submitOrFind(draft)
+                if !submission.isExisting { door.statistics.countSubmitted(draft.type) }
+                return submission
+            } catch let error as SluiceError {
+                throw problem(error)
+            }
         }
-        let submission: Submission
-        do { submission = try await client.submitOrFind(draft) } catch let error as SluiceError {
-            throw key != nil && error.code == .conflict ? IdempotencyScope.conflict : problem(error)
-        }
-        if !submission.isExisting { door.statistics.countSubmitted(draft.type) }
         var details = try await details(submission.id)
         // The command of a unique key may be that of another token, and a result is for readers.
         if !policy.principal.scopes.contains(.read) { details.result = nil }

@@ -3,13 +3,11 @@ internal import Door
 internal import Drafts
 internal import HTTPTypes
 internal import Sluice
+internal import Store
 internal import Work
 
 /// A command as a client describes it: one JSON object.
 struct SubmitLine: Sendable {
-    /// Unique keys that begin so are made of `Idempotency-Key`.
-    static let reservedPrefix = "idempotency:"
-
     let type: String
     let payload: JSONValue
     /// The payload as its client wrote it.
@@ -47,8 +45,8 @@ struct SubmitLine: Sendable {
         guard options.uniqueKey != nil || value["uniqueFor"] == nil else {
             throw Self.refusal("“uniqueFor” says how long “uniqueKey” is held, which is missing")
         }
-        if options.uniqueKey?.hasPrefix(Self.reservedPrefix) == true {
-            throw Self.refusal("a unique key does not begin with “\(Self.reservedPrefix)”; send Idempotency-Key")
+        if options.uniqueKey?.hasPrefix(RequestKey.prefix) == true {
+            throw Self.refusal("a unique key does not begin with “\(RequestKey.prefix)”; send Idempotency-Key")
         }
         self.type = type
         self.payload = payload.value
@@ -56,14 +54,14 @@ struct SubmitLine: Sendable {
         self.options = options
     }
 
-    /// Makes an idempotency key the unique key of the command.
-    /// - Parameter line: of a bulk; nil for one command.
-    mutating func use(_ key: IdempotencyScope?, line: Int? = nil) throws(Problem) {
+    /// Makes the Idempotency-Key of a request the unique key of the command.
+    /// - Parameter key: of this line; nil where the request has none.
+    mutating func use(requestKey key: String?) throws(Problem) {
         guard let key else { return }
         guard options.uniqueKey == nil else {
             throw Self.refusal("a command has either “uniqueKey” or the Idempotency-Key of its request; send one")
         }
-        options.uniqueKey = key.uniqueKey(line: line)
+        options.uniqueKey = key
     }
 
     /// Checks the command and makes its draft. It blocks.

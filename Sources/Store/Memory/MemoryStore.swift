@@ -144,6 +144,13 @@ package final class MemoryStore: CommandStore {
         return page
     }
 
+    package func commands(ofRequestKeys prefix: String) -> [String: CommandID] {
+        let rows = withState { $0.shards.flatMap { $0.rows.values.sorted { $0.command.turn > $1.command.turn } } }
+        var found: [String: CommandID] = [:]
+        for row in rows { if let key = row.command.uniqueKey, key.hasPrefix(prefix) { found[key] = row.id } }
+        return found
+    }
+
     package func find(_ part: CommandIDPart, limit: Int) -> [Command] {
         let commands = withState { state in state.shards.flatMap { $0.rows.values.map(\.command) } }
             .sorted { $0.id > $1.id }

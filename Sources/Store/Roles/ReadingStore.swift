@@ -22,6 +22,9 @@ package protocol ReadingStore: ShardedStore {
     /// The commands whose ids begin or end with some digits; where there are none, those whose ids contain them.
     /// The newest first, at most `limit`.
     func find(_ part: CommandIDPart, limit: Int) throws(StoreError) -> [Command]
+    /// The commands whose unique keys begin with a text, by these keys. They need not hold the key any more.
+    /// - Parameter prefix: begins with ``RequestKey/prefix``.
+    func commands(ofRequestKeys prefix: String) throws(StoreError) -> [String: CommandID]
     /// The number of commands by status and quality of service. Every write updates stored counts, so that
     /// this read is cheap.
     func counts() throws(StoreError) -> CommandCounts

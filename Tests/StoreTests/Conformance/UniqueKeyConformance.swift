@@ -20,6 +20,29 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `the commands of a request are found in every shard, by any type, and after they gave their keys up`(
+        _ kind: StoreKind
+    ) throws {
+        let subject = try StoreUnderTest(kind)
+        let prefix = "\(RequestKey.prefix)t:a§"
+        var ids: [String: CommandID] = [:]
+        for line in 1...20 {
+            let key = "\(prefix)\(line)#00"
+            ids[key] = try subject.submit(
+                CommandDraft.noop.with {
+                    $0.uniqueKey = key
+                    if line > 10, kind != .firstRelease { $0.orderingKey = "lane \(line)" }
+                })
+        }
+        for key in ["\(RequestKey.prefix)t:a1§1#00", "\(RequestKey.prefix)t:b§1#00", "order-7"] {
+            _ = try subject.submit(CommandDraft.noop.with { $0.uniqueKey = key })
+        }
+        for id in ids.values { _ = try subject.store.cancel(id, reason: "not wanted", now: .base) }
+        #expect(try subject.store.commands(ofRequestKeys: prefix) == ids)
+        #expect(try subject.store.commands(ofRequestKeys: "\(RequestKey.prefix)t:c§").isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `two equal drafts in one bulk are one command`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let results = try subject.store.submit(

@@ -9,7 +9,7 @@ enum Query: Int, CaseIterable {
     case hasLeftover, leftovers, recordLeftover, dropLeftover, hastenLeftover
     case byID, byTurn, claimable, claimableByTurn
     case saveClaim, finishCached, progress, save
-    case byUniqueKey, releaseUniqueKey
+    case byUniqueKey, byRequestKey, releaseUniqueKey
     case transition, events
     case ready, readyLimited, readyKeyAfter, limitedKeyAfter, limitedCounts, readyByID, recordReadyAgain, hasReadyAgain,
         readyAgain, dropReadyAgain
@@ -138,6 +138,12 @@ enum Query: Int, CaseIterable {
             SELECT id, turn, fingerprint, unique_for, created_at FROM command
             WHERE type = ?1 AND ifnull(ordering_key, '') = ?2 AND unique_key = ?3
             AND unique_key IS NOT NULL AND key_is_free = 0
+            """
+        case .byRequestKey:
+            // SQLite searches by the first bounds that it reads. No character is above the last one of Unicode.
+            """
+            SELECT id, unique_key FROM command
+            WHERE unique_key >= ?1 AND unique_key < ?1 || char(1114111) AND \(RequestKey.condition) ORDER BY turn DESC
             """
         case .releaseUniqueKey: "UPDATE command SET key_is_free = 1 WHERE turn = ?1"
 

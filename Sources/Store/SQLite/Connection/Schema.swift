@@ -218,6 +218,9 @@ enum Schema {
         -- For lists, in the order of the ids. It has the statuses that few commands of a healthy store have, so that a submit,
         -- a claim and a success do not touch it.
         CREATE INDEX command_by_status ON command(status, id) WHERE status > 2 AND status <> 4;
+        -- Of requests with an Idempotency-Key (`RequestKey`).
+        CREATE INDEX command_by_request ON command(unique_key)
+            WHERE unique_key >= 'idempotency:' AND unique_key < 'idempotency;';
         """ + fileID
     ]
 

@@ -18,6 +18,16 @@ extension SQLiteStore {
         return commands
     }
 
+    /// A shard that cannot be read may have the command of a key, so it is an error.
+    package func commands(ofRequestKeys prefix: String) throws(StoreError) -> [String: CommandID] {
+        var found: [String: CommandID] = [:]
+        for shard in shards {
+            let part = try shard.use { connection throws(StoreError) in try connection.commands(ofRequestKeys: prefix) }
+            found.merge(part) { first, _ in first }
+        }
+        return found
+    }
+
     /// The ids that begin or end with the digits. The last byte of an id names its shard, so only one shard is
     /// searched for an end.
     private func idsAtEnds(_ part: CommandIDPart, limit: Int) throws(StoreError) -> [CommandID] {
@@ -55,6 +65,15 @@ extension SQLiteStore {
 }
 
 extension Connection {
+    fileprivate func commands(ofRequestKeys prefix: String) throws(StoreError) -> [String: CommandID] {
+        let find = try statement(.byRequestKey)
+        defer { find.reset() }
+        find.bind(prefix, at: 1)
+        var found: [String: CommandID] = [:]
+        while try find.step() { found[find.text(1)] = try find.id(0) }
+        return found
+    }
+
     fileprivate func ids(from: CommandID, through: CommandID, limit: Int) throws(StoreError) -> [CommandID] {
         let statement = try statement(
             sql: "SELECT id FROM command WHERE id >= ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3")
