@@ -50,11 +50,9 @@ extension API {
     @Sendable private func showLink(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let destination = try LinkPath.destination(request)
-        let links = try await links().filter { $0.destination == destination.text }
-        guard !links.isEmpty else {
-            throw Problem(
-                .notFound, "link-not-found", "Nothing was sent to \(destination) yet, and it has no settings.")
-        }
+        let all = try await links()
+        let links = all.filter { $0.destination == destination.text }
+        guard !links.isEmpty else { throw LinkPath.notFound(destination, known: all.map(\.destination)) }
         return JSONReply.response(["links": .array(links.map(\.json))])
     }
 

@@ -1,8 +1,10 @@
+internal import Commands
 internal import HTTPTypes
 
 /// The target of a request (RFC 9112, section 3.2), taken apart.
 package struct RequestTarget: Sendable, Equatable {
-    /// The parts between the slashes, percent-decoded. One slash at the end counts for nothing.
+    /// The parts between the slashes, percent-decoded. One slash at the end counts for nothing. A part has a slash only
+    /// where it is an origin, as `https://media.example.com`.
     package var path: [String]
     package var query: DoorQuery
     /// `OPTIONS *` asks about the server as a whole.
@@ -45,7 +47,9 @@ package struct RequestTarget: Sendable, Equatable {
         guard let text = PercentCoding.decode(segment) else {
             throw problem("A part of the path is not percent-encoded UTF-8 without NUL; encode each part by itself.")
         }
-        guard text != ".", text != "..", !text.utf8.contains(UInt8(ascii: "/")) else {
+        // The resource of a link is named by an origin, which is the only text with slashes.
+        let mayContainSlash = Destination(origin: text) != nil
+        guard text != ".", text != "..", mayContainSlash || !text.utf8.contains(UInt8(ascii: "/")) else {
             throw problem("A part of the path is “.” or “..”, or contains a slash; name the resource itself.")
         }
         return text

@@ -12,10 +12,12 @@ struct RequestTargetTests {
         #expect(try target("/").path == [])
         #expect(try target("/uploads/").path == ["uploads"])
         #expect(try target("//uploads//x").path == ["", "uploads", "", "x"])
+        #expect(try target("/links/https%3A%2F%2Fa.example%3A443").path == ["links", "https://a.example:443"])
     }
 
     @Test(arguments: [
-        "/a%2fb", "/%2e%2e/x", "/../x", "/./x", "/a%00", "/a%", "/a%4", "/a%zz", "/%ff", "/a#b", "uploads", "",
+        "/a%2fb", "/https:%2f%2fa.example%2f..%2fb", "/https:%2f%2fa.example%2fb", "/file:%2f%2f%2fetc", "/%2e%2e/x",
+        "/../x", "/./x", "/a%00", "/a%", "/a%4", "/a%zz", "/%ff", "/a#b", "uploads", "",
         "http:/x",
         "ftp://localhost:8080/",
     ])
