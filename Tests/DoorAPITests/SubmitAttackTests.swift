@@ -202,10 +202,10 @@ struct SubmitAttackTests {
             let flow = "{\"nodes\":{\"a\":\(line)},\"then\":{\"end\":\(line)}}"
             let submitted = try await rig.send("POST", "/flows", type: "application/json", body: Array(flow.utf8))
             #expect(submitted.status == 201, "\(submitted.text)")
-            let commands = try rig.store.list(CommandFilter(type: type), after: nil, limit: 10)
+            let commands = try rig.store.list(CommandFilter(), after: nil, limit: 10).filter { $0.type == type }
             #expect(commands.count == 4)
             for command in commands {
-                let stored = JSONValue(stored: try #require(try rig.store.payload(command.id)))
+                let stored = try JSONValue(parsing: try #require(try rig.store.payload(command.id)))
                 #expect(stored["confined"] == true, "\(stored)")
             }
         }

@@ -138,7 +138,7 @@ private struct JSONParser {
             }
             if isTaken {
                 position = start
-                throw error("the name “\(name)” occurs twice in one object")
+                throw error("the name “\(name.excerpt)” occurs twice in one object")
             }
             skipSpace()
             guard next == UInt8(ascii: ":") else { throw error("expected “:” after a name") }

@@ -1,3 +1,4 @@
+internal import HTTPClient
 internal import Operations
 package import Settings
 package import Uploads
@@ -36,7 +37,17 @@ package struct DoorConfiguration: Sendable, Equatable {
                 text.hasPrefix("https://") || text.hasPrefix("http://") ? String(text.trimmingSuffix("/")) : nil
             })
         hosts = try reader.list(["door", "hosts"])
+        if let host = hosts.first(where: { IPNetwork($0)?.isAddress != true && HostName($0)?.name != $0.lowercased() })
+        {
+            throw SettingsError(
+                key: "door.hosts", problem: "takes names and addresses such as files.example.com, not “\(host)”")
+        }
         trustedProxies = try reader.list(["door", "trustedProxies"])
+        if let proxy = trustedProxies.first(where: { $0 != "unix" && IPNetwork($0) == nil }) {
+            throw SettingsError(
+                key: "door.trustedProxies",
+                problem: "takes addresses, networks such as 10.0.0.0/8, and unix, not “\(proxy)”")
+        }
         basePath =
             try reader.value(
                 ["door", "basePath"], takes: "a path such as /sluice",

@@ -45,7 +45,7 @@ package struct IPNetwork: Sendable, Hashable {
     }
 
     /// Whether it is one address.
-    var isAddress: Bool { prefix == bytes.count * 8 }
+    package var isAddress: Bool { prefix == bytes.count * 8 }
 
     /// Whether all addresses of another network are in this one.
     package func contains(_ other: IPNetwork) -> Bool {

@@ -1,6 +1,8 @@
 import Commands
 import Configuration
 import Door
+import HTTPClient
+import Operations
 import Settings
 import TestSupport
 import Testing
@@ -57,21 +59,39 @@ struct DoorConfigurationTests {
             [:],
             lists: [
                 "door.submit.types": ["upload"], "door.submit.destinations": ["https://a.example/"],
-                "door.submit.sources": ["/srv/out"],
+                "door.submit.sources": ["/srv/out"], "door.submit.networks": ["10.0.0.0/8", "::1"],
             ]
         ).submit
         #expect(submit.types == ["upload"] && submit.sources == ["/srv/out"])
         #expect(submit.destinations.map(\.text) == ["https://a.example:443"])
+        #expect(submit.networks.map(\.description) == ["10.0.0.0/8", "::1"])
+        let confinement = submit.confinement
+        #expect(confinement.destinations == submit.destinations && confinement.networks == submit.networks)
+        #expect(confinement.sources == submit.sources)
         #expect(SubmitAllowance().destinations.isEmpty && SubmitAllowance().sources.isEmpty)
     }
 
     @Test(arguments: [
         ("types", "download"), ("types", "Noop"), ("destinations", "file:///srv"), ("destinations", "a.example"),
         ("destinations", "https://a.example/path"), ("sources", "srv"),
+        ("networks", "10.0.0.0/33"), ("networks", "media.example.com"),
     ])
     func `an unusable limit of submits is an error that names its key`(_ key: String, _ value: String) throws {
         let error = #expect(throws: SettingsError.self) { try read([:], lists: ["door.submit.\(key)": [value]]) }
         #expect(error?.key == "door.submit.\(key)" && error?.problem.contains(value) == true)
+    }
+
+    @Test(arguments: [
+        ("trustedProxies", "proxy.example.com"), ("trustedProxies", "10.0.0.0/33"), ("hosts", "a.example:443"),
+        ("hosts", "https://a.example"), ("hosts", "*.example.com"),
+    ])
+    func `a proxy or a host that would count for nothing is an error that names its key`(
+        _ key: String, _ value: String
+    ) throws {
+        let error = #expect(throws: SettingsError.self) { try read([:], lists: ["door.\(key)": [value]]) }
+        #expect(error?.key == "door.\(key)" && error?.problem.contains(value) == true)
+        let usable = ["trustedProxies": ["10.0.0.0/8", "::1", "unix"], "hosts": ["a.example", "192.0.2.1", "::1"]]
+        #expect(throws: Never.self) { try read([:], lists: ["door.\(key)": usable[key] ?? []]) }
     }
 
     @Test(arguments: [

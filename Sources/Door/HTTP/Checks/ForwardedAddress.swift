@@ -25,7 +25,7 @@ package struct ForwardedAddress: Sendable {
             ? Self.list(fields[values: .xForwardedFor]).map(Self.address)
             : Self.list(fields[values: .forwarded]).map(Self.forwarded)
         for address in addresses.reversed() {
-            guard let address, IPNetwork(address) != nil else { return client }
+            guard let address, IPNetwork(address)?.isAddress == true, !address.contains("/") else { return client }
             client = address
             guard isTrusted(client) else { return client }
         }

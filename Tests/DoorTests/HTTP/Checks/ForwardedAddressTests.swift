@@ -22,6 +22,9 @@ struct ForwardedAddressTests {
         #expect(client("10.1.2.3", "10.0.0.1") == "10.0.0.1")
         #expect(client("10.1.2.3", "1.1.1.1, unknown") == "10.1.2.3")
         #expect(client("10.1.2.3", "") == "10.1.2.3")
+        // A network is not an address.
+        #expect(client("10.1.2.3", "198.51.100.0/24") == "10.1.2.3")
+        #expect(client("10.1.2.3", "198.51.100.1/32") == "10.1.2.3")
     }
 
     @Test func `addresses may have ports and brackets`() {
