@@ -41,7 +41,8 @@ extension OpenAPIDocument {
               summary: Submit a command
               description: >-
                 Types, destinations and files are limited by door.submit of sluice.yaml and by the token. A command that
-                holds the same unique key, or came with the same Idempotency-Key, is returned with 200.
+                holds the same unique key, or came with the same Idempotency-Key, is returned with 200. The payload of a
+                request, a webhook or an upload gets `confined`, by which its worker checks addresses and files when it runs.
               security: [{token: [submit]}]
               parameters: [{$ref: '#/components/parameters/idempotencyKey'}]
               requestBody:
