@@ -2,10 +2,16 @@ internal import Host
 internal import Store
 internal import Synchronization
 
-/// Sends the durable offset of a long request in interim responses, at most once a second.
+/// Sends the durable offset of a long request in interim responses: after a second, and then ever less often. A client
+/// that reads nothing before it has sent its body must not have its buffers filled.
 struct InterimProgress: Sendable {
-    /// A client needs no more, and each is a packet.
-    static let interval: Duration = .seconds(1)
+    private struct Pace {
+        var last = MonotonicTime.now
+        var interval = firstInterval
+    }
+
+    private static let firstInterval: Duration = .seconds(1)
+    private static let maxInterval: Duration = .seconds(60)
 
     /// Sends one interim response.
     let send: @Sendable (Int64) async throws -> Void
@@ -16,7 +22,7 @@ struct InterimProgress: Sendable {
         _ body: (@escaping @Sendable (Int64) -> Void) async throws -> Upload
     ) async throws -> Upload {
         let (offsets, source) = AsyncStream.makeStream(of: Int64.self, bufferingPolicy: .bufferingNewest(1))
-        let last = Mutex(MonotonicTime.now)
+        let pace = Mutex(Pace())
         let sender = Task { [send] in
             for await offset in offsets {
                 // A client that is gone ends the request as well.
@@ -26,9 +32,10 @@ struct InterimProgress: Sendable {
         let result: Result<Upload, any Error>
         do {
             let upload = try await body { offset in
-                let isDue = last.withLock { last in
-                    guard MonotonicTime.now - last >= Self.interval else { return false }
-                    last = .now
+                let isDue = pace.withLock { pace in
+                    let now = MonotonicTime.now
+                    guard now - pace.last >= pace.interval else { return false }
+                    pace = Pace(last: now, interval: min(pace.interval * 2, Self.maxInterval))
                     return true
                 }
                 if isDue { source.yield(offset) }
