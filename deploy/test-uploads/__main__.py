@@ -22,7 +22,8 @@ Half of the files stay in the spool; a worker sends the others on to a destinati
   · each file has arrived, byte for byte, as one upload, and has made one command where its route makes one;
   · no response has stated a smaller offset than one before, and no live upload was unknown or failed;
   · every request got an answer, or its connection ended.
-Bytes below an offset that a response had stated before must not be sent twice; the table has them for each client.
+Bytes below an offset that its client had been told must not be sent again; the table counts them for each client, and restarts:
+creations that a client repeats although it had been told an offset, as curl does that is killed before it has written the URL.
 
 EXAMPLES
   python3 deploy/test-uploads
