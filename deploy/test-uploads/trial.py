@@ -35,7 +35,7 @@ class Trial:
         self.ledger = Ledger()
         self.plan = Plan(self.instance)
         self.relay = Relay(self.ledger, self.plan, self.instance)
-        self.problems, self.done = [], 0
+        self.problems, self.done, self.browser = [], 0, None
         self.jobs = [self.job(number) for number in range(values.files)]
 
     def job(self, number):
@@ -81,6 +81,8 @@ class Trial:
             seconds = time.monotonic() - began
             self.check()
         finally:
+            if self.browser:
+                self.browser.close()
             self.relay.close()
             self.instance.stop()
         self.problems += self.ledger.faults
@@ -104,16 +106,13 @@ class Trial:
 
     def browse(self, waiting):
         try:
-            browser = Browser(self.instance, self.relay)
+            self.browser = Browser(self.instance, self.relay)
+            self.browser.log_in()
         except Exception as error:
             self.problems.append(f"the browser does not start: {error}")
             return
-        try:
-            browser.log_in()
-            while not waiting.empty():
-                self.upload(waiting.get(), browser.upload)
-        finally:
-            browser.close()
+        while not waiting.empty():
+            self.upload(waiting.get(), self.browser.upload)
 
     def upload(self, job, run):
         job.begin(LIMIT, self.instance, self.relay, self.ledger.transfers[job.name])
