@@ -15,6 +15,8 @@ package import Commands
 /// | `link.<up or down>.<destination>` | what was measured of the link, JSON: `LinkReport` | coordinator |
 /// | `token.<id>` | an access token of the door, JSON: `TokenRecord` | `sluice token`, door |
 /// | `login.<digest>` | a login code of the door, JSON: `StoredLoginCodes` | `sluice login`, door |
+/// | `session.<digest>` | the session of a browser with the door, JSON: `StoredSessions` | door |
+/// | `door.cookie` | the end of the name of the door's cookie | door |
 /// | `door.url` | where the door listens, or last listened | door |
 /// | `door.ready` | when the door last tried whether it can commit, RFC 3339 | door |
 /// | `link.watched` | when a coordinator last watched the links, Unix milliseconds | coordinator |
@@ -29,6 +31,8 @@ package enum SettingKey {
     package static let linkPrefix = "link."
     package static let linkWatched = "link.watched"
     package static let loginPrefix = "login."
+    package static let sessionPrefix = "session."
+    package static let doorCookie = "door.cookie"
     package static let doorURL = "door.url"
     package static let doorReady = "door.ready"
 
@@ -48,6 +52,9 @@ package enum SettingKey {
 
     /// - Parameter id: the public id of the token.
     package static func accessToken(_ id: String) -> String { "\(accessTokenPrefix)\(id)" }
+
+    /// - Parameter digest: of the session's id.
+    package static func session(_ digest: String) -> String { "\(sessionPrefix)\(digest)" }
 
     package static func type(_ name: String) -> String { "type.\(name)" }
 

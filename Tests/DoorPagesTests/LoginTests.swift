@@ -27,7 +27,7 @@ struct LoginTests {
 
     @Test func `a login link is used up by its button, not by a look at it`() async throws {
         try await PagesRig.with { rig in
-            let code = rig.code()
+            let code = try rig.code()
             for _ in 0..<2 {
                 let page = try await rig.get("/login?code=\(code)")
                 #expect(page.status == 200 && page.values(of: "value").contains(code))

@@ -10,8 +10,7 @@ package final class Authenticator: Sendable {
     private struct State {
         var failures = FailureTable()
         var counts: [AuthenticationFailure: Int] = [:]
-        var sessions = SessionTable()
-        var codes = LoginCodes()
+        var sessions: SessionTable
     }
 
     private let tokens: TokenCache
@@ -19,23 +18,29 @@ package final class Authenticator: Sendable {
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
-    private let state = Mutex(State())
-    private let storedCodes: StoredLoginCodes?
+    private let state: Mutex<State>
+    private let codes: StoredLoginCodes?
+    private let storedSessions: StoredSessions?
 
     /// - Parameters:
-    ///   - storedCodes: the login codes that other processes make; nil: none.
+    ///   - codes: the login codes; nil: there are none.
+    ///   - sessions: those of earlier doors.
+    ///   - storedSessions: takes the changes of sessions; nil: they end with the door.
     ///   - clock: the wall clock.
     ///   - sleep: delays the response to a failure.
     package init(
         tokens: TokenCache, cookie: SessionCookie, logger: Logger,
-        storedCodes: StoredLoginCodes? = nil,
+        codes: StoredLoginCodes? = nil, sessions: SessionTable = SessionTable(),
+        storedSessions: StoredSessions? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.tokens = tokens
         self.cookie = cookie
         self.logger = logger
-        self.storedCodes = storedCodes
+        self.codes = codes
+        self.storedSessions = storedSessions
+        state = Mutex(State(sessions: sessions))
         self.clock = clock
         self.sleep = sleep
     }
@@ -56,7 +61,7 @@ package final class Authenticator: Sendable {
         }
         let ids = cookie.ids(in: fields).prefix(4)
         for id in ids {
-            guard let token = state.withLock({ $0.sessions.use(id, now: clock()) }) else { continue }
+            guard let token = changeSessions({ $0.use(id, now: clock()) }) else { continue }
             return try await principal(ofSession: token)
         }
         count(ids.isEmpty ? .missing : .session)
@@ -86,12 +91,6 @@ package final class Authenticator: Sendable {
 
     // MARK: Login
 
-    /// Makes a single-use code for a login link, which is valid for 10 minutes.
-    /// - Parameter token: the public id of the token whose rights the session gets.
-    package func makeLoginCode(for token: String) -> String {
-        state.withLock { $0.codes.make(for: token, now: clock()) }
-    }
-
     /// Begins a session for a token that a person typed in.
     /// - Returns: the value of `Set-Cookie`, and the principal.
     /// - Throws: as ``authenticate(_:client:)``.
@@ -99,7 +98,7 @@ package final class Authenticator: Sendable {
         token text: String, client: String
     ) async throws(Problem) -> (cookie: String, principal: Principal) {
         let trimmed = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
-        return begin(try await principal(ofToken: String(trimmed), client: client), client)
+        return await begin(try await principal(ofToken: String(trimmed), client: client), client)
     }
 
     /// Begins a session for a code, and uses the code up.
@@ -110,39 +109,64 @@ package final class Authenticator: Sendable {
             throw await refusal(
                 .code, "The login link was used already, or is older than 10 minutes; make a new one.", client)
         }
-        return begin(try await principal(ofSession: token), client)
+        return await begin(try await principal(ofSession: token), client)
     }
 
     private func token(ofCode code: String) async throws(Problem) -> String? {
-        if let token = state.withLock({ $0.codes.redeem(code, now: clock()) }) { return token }
-        guard let storedCodes else { return nil }
+        guard let codes else { return nil }
         let now = clock()
         do throws(StoreError) {
             return try await onThread("door-login") { () throws(StoreError) in
-                try storedCodes.redeem(code, now: now)
+                try codes.redeem(code, now: now)
             }
         } catch {
             throw unreadable(error)
         }
     }
 
-    /// Ends the sessions of a request.
+    /// Ends the sessions of a request, and waits until the store has that.
     /// - Returns: the value of `Set-Cookie` that removes the cookie.
-    package func logOut(_ fields: HTTPFields) -> String {
-        state.withLock { state in
-            for id in cookie.ids(in: fields) { state.sessions.end(id) }
+    package func logOut(_ fields: HTTPFields) async -> String {
+        await storeSessions { sessions in
+            for id in cookie.ids(in: fields) { sessions.end(id) }
         }
         return cookie.removal
     }
 
-    private func begin(_ principal: Principal, _ client: String) -> (cookie: String, principal: Principal) {
+    private func begin(_ principal: Principal, _ client: String) async -> (cookie: String, principal: Principal) {
         var principal = principal
         principal.isSession = true
-        let id = state.withLock { $0.sessions.begin(token: principal.token, now: clock()) }
+        let id = await storeSessions { [token = principal.token] in $0.begin(token: token, now: clock()) }
         logger.info(
             "A session has begun.",
             metadata: ["token": "\(principal.token)", "name": "\(principal.name)", "client": "\(client)"])
         return (cookie.setting(id), principal)
+    }
+
+    // MARK: Sessions
+
+    /// Changes the sessions. The changes are handed in under the lock, so that the store gets them in their order.
+    /// - Parameter written: called when the store has the changes, or could not take them.
+    private func changeSessions<Value: Sendable>(
+        _ body: (inout SessionTable) -> Value, written: @escaping @Sendable () -> Void = {}
+    ) -> Value {
+        let (value, isOver) = state.withLock { state in
+            let value = body(&state.sessions)
+            let changes = state.sessions.takeChanges()
+            guard let storedSessions, !changes.isEmpty else { return (value, true) }
+            storedSessions.write(changes, then: written)
+            return (value, false)
+        }
+        if isOver { written() }
+        return value
+    }
+
+    /// Changes the sessions, and waits until the store has the changes or could not take them.
+    private func storeSessions<Value: Sendable>(_ body: (inout SessionTable) -> Value) async -> Value {
+        let (written, writer) = AsyncStream.makeStream(of: Void.self)
+        let value = changeSessions(body) { writer.finish() }
+        for await _ in written {}
+        return value
     }
 
     // MARK: Tokens
@@ -174,12 +198,12 @@ package final class Authenticator: Sendable {
 
     private func principal(ofSession token: String) async throws(Problem) -> Principal {
         guard let record = try await record(token) else {
-            state.withLock { $0.sessions.end(token: token) }
+            changeSessions { $0.end(token: token) }
             count(.session)
             throw .unauthorized(.session, "The token of the session was removed; log in with another one.")
         }
         do throws(AuthenticationFailure) { try check(record) } catch {
-            state.withLock { $0.sessions.end(token: token) }
+            changeSessions { $0.end(token: token) }
             count(error)
             throw .unauthorized(.session, "The session has ended: \(Self.detail(error, record))")
         }

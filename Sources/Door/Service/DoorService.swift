@@ -84,9 +84,16 @@ package struct DoorService: Service {
         let tokens = TokenCache(TokenStore(client.store), logger: logger)
         defer { tokens.close() }
         let isSecure = configuration.url(at: address).hasPrefix("https:")
+        let (suffix, earlier) = try await onThread("door-sessions") { [client] () throws(StoreError) in
+            (try StoredSessions.cookieSuffix(client.store), try StoredSessions.read(client.store))
+        }
+        let storedSessions = StoredSessions(client.store, logger: logger)
+        defer { storedSessions.close() }
+        let codes = StoredLoginCodes(client.store)
         let authenticator = Authenticator(
-            tokens: tokens, cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure), logger: logger,
-            storedCodes: StoredLoginCodes(client.store))
+            tokens: tokens,
+            cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure, suffix: suffix),
+            logger: logger, codes: codes, sessions: SessionTable(earlier), storedSessions: storedSessions)
         var server = DoorServerConfiguration()
         (server.host, server.port) = (address.host, address.port)
         server.basePath = configuration.basePath
@@ -120,13 +127,14 @@ package struct DoorService: Service {
                     group.addTask {
                         let port = try await door.port()
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
-                        try await onThread("door-url") { [client] () throws(StoreError) in
+                        let code = try await onThread("door-url") { [client] () throws(StoreError) in
                             try client.store.set(SettingKey.doorURL, to: url)
+                            return try codes.make(for: token.id, now: .now)
                         }
                         whenListening(
                             Listening(
                                 url: url, tokenFile: client.directory.doorToken,
-                                loginURL: LoginLink.url(url, code: authenticator.makeLoginCode(for: token.id)),
+                                loginURL: LoginLink.url(url, code: code),
                                 openUploads: recovery.open))
                         try await Self.tidy(engine)
                     }

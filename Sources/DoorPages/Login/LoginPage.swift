@@ -42,9 +42,9 @@ struct LoginPage: Sendable {
         return response
     }
 
-    private static func logOut(_ visit: Visit, _ form: FormFields) -> Response {
+    private static func logOut(_ visit: Visit, _ form: FormFields) async -> Response {
         var response = PageFields.seeOther(visit.url(.login))
-        response.headers[.setCookie] = visit.services.context.authenticator.logOut(visit.request.fields)
+        response.headers[.setCookie] = await visit.services.context.authenticator.logOut(visit.request.fields)
         return response
     }
 

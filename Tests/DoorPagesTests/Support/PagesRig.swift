@@ -65,7 +65,7 @@ final class PagesRig: Sendable {
         let tokens = TokenCache(TokenStore(store), logger: logger)
         let authenticator = Authenticator(
             tokens: tokens, cookie: SessionCookie(basePath: basePath, isSecure: false), logger: logger,
-            sleep: { _ in })
+            codes: StoredLoginCodes(store), sleep: { _ in })
         var configuration = DoorConfiguration()
         configuration.basePath = basePath
         let context = DoorContext(
@@ -79,7 +79,7 @@ final class PagesRig: Sendable {
     }
 
     /// A login link's code.
-    func code() -> String { authenticator.makeLoginCode(for: token.id) }
+    func code() throws -> String { try StoredLoginCodes(store).make(for: token.id, now: .now) }
 
     /// Begins the session of a browser.
     @discardableResult

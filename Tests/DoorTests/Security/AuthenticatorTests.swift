@@ -11,7 +11,10 @@ import Testing
 struct AuthenticatorTests {
     /// A door without its server: tokens, a clock, and the delays and log lines of failures.
     private final class Bed: Sendable {
-        let store = TokenStore(MemoryStore())
+        let settings = MemoryStore()
+        let store: TokenStore
+        let codes: StoredLoginCodes
+        let sessions: StoredSessions
         let time = Shared(Timestamp(milliseconds: 1_000_000))
         let monotonic = Shared(MonotonicTime(nanoseconds: 1))
         let delays = Shared<[Duration]>([])
@@ -23,14 +26,29 @@ struct AuthenticatorTests {
             let (time, monotonic, delays, log) = (time, monotonic, delays, log)
             var logger = Logger(label: "test") { _ in RecordingLog(lines: log) }
             logger.logLevel = .trace
+            store = TokenStore(settings)
+            codes = StoredLoginCodes(settings)
+            sessions = StoredSessions(settings, logger: logger)
             tokens = TokenCache(store, logger: logger, clock: { monotonic.value })
             authenticator = Authenticator(
                 tokens: tokens, cookie: SessionCookie(basePath: "", isSecure: false), logger: logger,
-                clock: { time.value },
+                codes: codes, storedSessions: sessions, clock: { time.value },
                 sleep: sleep ?? { delay in delays.change { $0.append(delay) } })
         }
 
-        deinit { tokens.close() }
+        deinit {
+            tokens.close()
+            sessions.close()
+        }
+
+        /// The authenticator of the next door of the store.
+        func restarted() throws -> Authenticator {
+            Authenticator(
+                tokens: tokens, cookie: SessionCookie(basePath: "", isSecure: false),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                sessions: SessionTable(try StoredSessions.read(settings), now: time.value), storedSessions: sessions,
+                clock: { [time] in time.value })
+        }
 
         func add(_ name: String = "ci", _ body: (inout TokenRecord) -> Void = { _ in }) throws -> AccessToken {
             let token = AccessToken()
@@ -178,20 +196,42 @@ struct AuthenticatorTests {
         let token = try bed.add()
         let byToken = try await bed.authenticator.logIn(token: " \(token.text)\n", client: "192.0.2.1")
         let byCode = try await bed.authenticator.logIn(
-            code: bed.authenticator.makeLoginCode(for: token.id), client: "192.0.2.1")
+            code: bed.codes.make(for: token.id, now: bed.time.value), client: "192.0.2.1")
         for login in [byToken, byCode] {
             let principal = try await bed.authenticator.authenticate(bed.cookie(login.cookie), client: "192.0.2.1")
             #expect(principal.isSession && principal.token == token.id && login.principal == principal)
         }
-        #expect(bed.authenticator.logOut(bed.cookie(byToken.cookie)).contains("Max-Age=0"))
+        #expect(await bed.authenticator.logOut(bed.cookie(byToken.cookie)).contains("Max-Age=0"))
         #expect(try await bed.refusal(bed.cookie(byToken.cookie)).type == "session-ended")
         _ = try await bed.authenticator.authenticate(bed.cookie(byCode.cookie), client: "192.0.2.1")
+    }
+
+    @Test func `a session outlives the door, and a log-out and a revocation too`() async throws {
+        let bed = Bed()
+        let (first, second) = (try bed.add("first"), try bed.add("second"))
+        let kept = try await bed.authenticator.logIn(token: first.text, client: "").cookie
+        let left = try await bed.authenticator.logIn(token: first.text, client: "").cookie
+        let revoked = try await bed.authenticator.logIn(token: second.text, client: "").cookie
+        _ = await bed.authenticator.logOut(bed.cookie(left))
+        _ = try bed.store.revoke(second.id, now: bed.time.value)
+        bed.pass(.seconds(1))
+        let next = try bed.restarted()
+        #expect(try await next.authenticate(bed.cookie(kept), client: "").token == first.id)
+        for cookie in [left, revoked] {
+            let problem = try await #require(throws: Problem.self) {
+                try await next.authenticate(bed.cookie(cookie), client: "")
+            }
+            #expect(problem.type == "session-ended")
+        }
+        // The end of the revoked token's session is stored behind the answer.
+        _ = await next.logOut(bed.cookie(kept))
+        #expect(bed.settings.settings(prefix: SettingKey.sessionPrefix).isEmpty)
     }
 
     @Test func `a login code cannot be used twice, and a wrong one is a failure that counts`() async throws {
         let bed = Bed()
         let token = try bed.add()
-        let code = bed.authenticator.makeLoginCode(for: token.id)
+        let code = try bed.codes.make(for: token.id, now: bed.time.value)
         _ = try await bed.authenticator.logIn(code: code, client: "192.0.2.1")
         for _ in 0..<5 {
             let problem = try await #require(throws: Problem.self) {
@@ -275,7 +315,7 @@ struct AuthenticatorTests {
         }
         let principal = try await bed.authenticator.authenticate(fields[0], client: "192.0.2.1")
         #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
-        _ = bed.authenticator.logOut(fields[0])
+        _ = await bed.authenticator.logOut(fields[0])
         #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
         bed.pass(.seconds(6 * 3600))
         #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[1]))

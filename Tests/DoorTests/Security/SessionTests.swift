@@ -1,5 +1,7 @@
 import Commands
+import Dispatch
 import HTTPTypes
+import Logging
 import Store
 import Testing
 
@@ -8,21 +10,12 @@ import Testing
 struct SessionTests {
     private let now = Timestamp(milliseconds: 1_000_000)
 
-    @Test func `a login code is valid once, for ten minutes`() {
-        var codes = LoginCodes()
-        let (first, second) = (codes.make(for: "t", now: now), codes.make(for: "t", now: now))
-        #expect(first != second && first.utf8.count >= 22)
-        #expect(codes.redeem(first, now: now + .milliseconds(599_999)) == "t")
-        #expect(codes.redeem(first, now: now) == nil)
-        #expect(codes.redeem(second, now: now + .seconds(600)) == nil)
-        #expect(codes.redeem("", now: now) == nil)
-    }
-
-    @Test func `a login code in the store is valid once, for ten minutes, and only its digest is stored`() throws {
+    @Test func `a login code is valid once, for ten minutes, and only its digest is stored`() throws {
         let store = MemoryStore()
         let codes = StoredLoginCodes(store)
         let (first, second) = (try codes.make(for: "t", now: now), try codes.make(for: "t", now: now))
         let settings = store.settings(prefix: SettingKey.loginPrefix)
+        #expect(first != second && first.utf8.count >= 22)
         #expect(settings.count == 2 && !settings.description.contains(first))
         #expect(try codes.redeem(first, now: now + .milliseconds(599_999)) == "t")
         #expect(try codes.redeem(first, now: now) == nil)
@@ -34,15 +27,8 @@ struct SessionTests {
         #expect(store.settings(prefix: SettingKey.loginPrefix).count == 1, "expired codes are removed")
     }
 
-    @Test func `the oldest of many unused codes is dropped`() {
-        var codes = LoginCodes()
-        let all = (0..<70).map { codes.make(for: "t", now: now + .milliseconds(Int64($0))) }
-        #expect(all.prefix(6).allSatisfy { codes.redeem($0, now: now) == nil })
-        #expect(all.dropFirst(6).allSatisfy { codes.redeem($0, now: now) == "t" })
-    }
-
     @Test func `a session ends after twelve idle hours, and each use begins them anew`() {
-        var sessions = SessionTable()
+        var sessions = SessionTable(now: now)
         let id = sessions.begin(token: "t", now: now)
         #expect(sessions.use(id, now: now + .seconds(12 * 3600 - 1)) == "t")
         #expect(sessions.use(id, now: now + .seconds(24 * 3600 - 2)) == "t")
@@ -51,7 +37,7 @@ struct SessionTests {
     }
 
     @Test func `log-out ends one session, and the end of a token all of its sessions`() {
-        var sessions = SessionTable()
+        var sessions = SessionTable(now: now)
         let ids = ["t", "t", "u"].map { sessions.begin(token: $0, now: now) }
         sessions.end(ids[0])
         #expect(ids.map { sessions.use($0, now: now) } == [nil, "t", "u"])
@@ -60,13 +46,50 @@ struct SessionTests {
     }
 
     @Test func `the session that was idle longest makes room for a new one`() {
-        var sessions = SessionTable()
+        var sessions = SessionTable(now: now)
         let ids = (0..<4096).map { sessions.begin(token: "t", now: now + .milliseconds(Int64($0))) }
         #expect(sessions.use(ids[0], now: now + .seconds(10)) == "t")
         _ = sessions.begin(token: "t", now: now + .seconds(11))
         #expect(sessions.count == 4096)
         #expect(sessions.use(ids[1], now: now + .seconds(11)) == nil)
         #expect(sessions.use(ids[0], now: now + .seconds(11)) == "t")
+    }
+
+    @Test func `the store learns of begins and ends at once, and of uses every ten minutes`() {
+        var sessions = SessionTable(now: now)
+        let id = sessions.begin(token: "t", now: now)
+        #expect(sessions.takeChanges().values.compactMap { $0?.lastSeen } == [now])
+        #expect(sessions.use(id, now: now + .seconds(599)) == "t" && sessions.takeChanges().isEmpty)
+        #expect(sessions.use(id, now: now + .seconds(600)) == "t")
+        #expect(sessions.takeChanges().values.compactMap { $0?.lastSeen } == [now + .seconds(600)])
+        sessions.end(id)
+        #expect(sessions.takeChanges().values.map { $0 == nil } == [true] && sessions.takeChanges().isEmpty)
+    }
+
+    @Test func `sessions come back from the store, without those that were idle too long`() throws {
+        let store = MemoryStore()
+        var sessions = SessionTable(now: now)
+        let ids = [sessions.begin(token: "t", now: now), sessions.begin(token: "u", now: now + .seconds(7200))]
+        let writer = StoredSessions(store, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        defer { writer.close() }
+        let isWritten = DispatchSemaphore(value: 0)
+        writer.write(sessions.takeChanges()) { isWritten.signal() }
+        isWritten.wait()
+        #expect(!store.settings(prefix: SettingKey.sessionPrefix).description.contains(ids[0]))
+        try store.set(SettingKey.session("damaged"), to: "{")
+        let later = now + .seconds(12 * 3600)
+        var next = SessionTable(try StoredSessions.read(store), now: later)
+        #expect(ids.map { next.use($0, now: later) } == [nil, "u"])
+        #expect(next.takeChanges().filter { $0.value == nil }.count == 2)
+    }
+
+    @Test func `each store has a name of the cookie of its own, which stays`() throws {
+        let (first, second) = (MemoryStore(), MemoryStore())
+        let suffix = try StoredSessions.cookieSuffix(first)
+        #expect(try StoredSessions.cookieSuffix(first) == suffix)
+        #expect(try StoredSessions.cookieSuffix(second) != suffix)
+        try first.set(SettingKey.doorCookie, to: "a=b; c")
+        #expect(try StoredSessions.cookieSuffix(first).allSatisfy { $0.isLetter || $0.isNumber })
     }
 
     @Test func `the cookie is bound to its path, and with TLS to the host`() {

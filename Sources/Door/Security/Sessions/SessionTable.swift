@@ -1,59 +1,101 @@
 package import Commands
-internal import Crypto
 
-/// The sessions of browsers. They end with the door. Pure but for the random ids.
+/// The sessions of browsers, by the digests of their ids. Pure but for the random ids.
 package struct SessionTable: Sendable {
-    private struct Session {
+    package struct Session: Sendable, Equatable {
+        /// The id of the token whose rights it has.
         var token: String
         var lastSeen: Timestamp
+    }
+
+    private struct Entry {
+        var session: Session
+        /// ``Session/lastSeen`` in the store; nil where the store does not have the session yet.
+        var stored: Timestamp?
     }
 
     /// A session ends when no request uses it for this time.
     package static let maxIdle: Duration = .seconds(12 * 3600)
     /// The maximum number of sessions; the one that was idle longest goes first.
-    static let maxCount = 4096
+    package static let maxCount = 4096
+    /// The store learns of the use of a session at most this often, so that reading a page is not a write.
+    static let storeInterval: Duration = .seconds(600)
 
-    /// By the SHA-256 of the id.
-    private var sessions: [[UInt8]: Session] = [:]
+    private var entries: [String: Entry] = [:]
+    private var changes: [String: Session?] = [:]
 
-    package init() {}
+    /// - Parameter stored: the sessions that the store has. Those that were idle too long count as ended.
+    package init(_ stored: [String: Session] = [:], now: Timestamp = .now) {
+        for (digest, session) in stored {
+            if now - session.lastSeen < Self.maxIdle {
+                entries[digest] = Entry(session: session, stored: session.lastSeen)
+            } else {
+                changes[digest] = .some(nil)
+            }
+        }
+    }
 
-    package var count: Int { sessions.count }
+    package var count: Int { entries.count }
 
     /// Begins a session.
     /// - Parameter token: the id of the token whose rights it has.
     /// - Returns: its id, a secret of 256 bits.
     package mutating func begin(token: String, now: Timestamp) -> String {
-        if sessions.count >= Self.maxCount, let idle = sessions.min(by: { $0.value.lastSeen < $1.value.lastSeen }) {
-            sessions[idle.key] = nil
+        if entries.count >= Self.maxCount,
+            let idle = entries.min(by: { $0.value.session.lastSeen < $1.value.session.lastSeen })
+        {
+            remove(idle.key)
         }
         let id = Base62.random(bytes: 32)
-        sessions[Self.digest(id)] = Session(token: token, lastSeen: now)
+        let digest = SecretDigest.text(of: id)
+        entries[digest] = Entry(session: Session(token: token, lastSeen: now))
+        note(digest)
         return id
     }
 
     /// The id of the token of a session, which is in use now; nil where there is none with that id, or it was idle too
     /// long.
     package mutating func use(_ id: String, now: Timestamp) -> String? {
-        let digest = Self.digest(id)
-        guard let session = sessions[digest] else { return nil }
-        guard now - session.lastSeen < Self.maxIdle else {
-            sessions[digest] = nil
+        let digest = SecretDigest.text(of: id)
+        guard var entry = entries[digest] else { return nil }
+        guard now - entry.session.lastSeen < Self.maxIdle else {
+            remove(digest)
             return nil
         }
-        sessions[digest]?.lastSeen = max(now, session.lastSeen)
-        return session.token
+        entry.session.lastSeen = max(now, entry.session.lastSeen)
+        entries[digest] = entry
+        if entry.stored.map({ now - $0 >= Self.storeInterval }) ?? true { note(digest) }
+        return entry.session.token
     }
 
     /// As ``use(_:now:)``, without counting as a use.
     package func token(_ id: String, now: Timestamp) -> String? {
-        sessions[Self.digest(id)].flatMap { now - $0.lastSeen < Self.maxIdle ? $0.token : nil }
+        entries[SecretDigest.text(of: id)].flatMap { entry in
+            now - entry.session.lastSeen < Self.maxIdle ? entry.session.token : nil
+        }
     }
 
-    package mutating func end(_ id: String) { sessions[Self.digest(id)] = nil }
+    package mutating func end(_ id: String) { remove(SecretDigest.text(of: id)) }
 
     /// Ends the sessions of a token.
-    package mutating func end(token: String) { sessions = sessions.filter { $0.value.token != token } }
+    package mutating func end(token: String) {
+        for (digest, entry) in entries where entry.session.token == token { remove(digest) }
+    }
 
-    private static func digest(_ id: String) -> [UInt8] { Array(SHA256.hash(data: Array(id.utf8))) }
+    /// The changes since the last call that the store must have, by digest; nil: the session has ended.
+    package mutating func takeChanges() -> [String: Session?] {
+        defer { changes = [:] }
+        return changes
+    }
+
+    private mutating func remove(_ digest: String) {
+        guard entries.removeValue(forKey: digest) != nil else { return }
+        changes[digest] = .some(nil)
+    }
+
+    private mutating func note(_ digest: String) {
+        guard let session = entries[digest]?.session else { return }
+        entries[digest]?.stored = session.lastSeen
+        changes[digest] = .some(session)
+    }
 }

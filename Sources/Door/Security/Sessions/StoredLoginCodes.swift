@@ -1,10 +1,11 @@
 package import Commands
-internal import Crypto
 package import Store
 
 /// Single-use login codes in the store: `sluice login` makes one without a request to the door, because another program
 /// may listen at its address. All calls block.
 package struct StoredLoginCodes: Sendable {
+    package static let lifetime: Duration = .seconds(600)
+
     private let settings: any SettingStore
 
     package init(_ settings: any SettingStore) { self.settings = settings }
@@ -17,7 +18,7 @@ package struct StoredLoginCodes: Sendable {
             Self.read(value).map { $0.expires <= now } ?? true
         }
         let value = JSONValue.object([
-            .init("token", .string(token)), .init("expires", .string((now + LoginCodes.lifetime).description)),
+            .init("token", .string(token)), .init("expires", .string((now + Self.lifetime).description)),
         ])
         try settings.set(
             [(Self.key(code), value.text)] + expired.map { ($0.key, nil) }, timeout: WriteTimeout.foreground)
@@ -44,10 +45,5 @@ package struct StoredLoginCodes: Sendable {
         return (token, expires)
     }
 
-    /// The store has only the digest: a reader of a backup cannot log in.
-    private static func key(_ code: String) -> String {
-        SettingKey.loginPrefix
-            + SHA256.hash(data: Array(code.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
-            .joined()
-    }
+    private static func key(_ code: String) -> String { SettingKey.loginPrefix + SecretDigest.text(of: code) }
 }
