@@ -25,6 +25,7 @@ package struct PagesPart: DoorPart {
             + ActionPage(route: route, actions: actions).endpoints + LinksPage(route: route).endpoints
             + WorkersPage(route: route).endpoints + UploadsPage(route: route).endpoints
             + DropPage(route: route).endpoints + FlowsPage(route: route).endpoints
-            + SchedulesPage(route: route).endpoints + KeysPage(route: route).endpoints
+            + SchedulesPage(route: route).endpoints + BatchesPage(route: route).endpoints
+            + LimitsPage(route: route).endpoints + KeysPage(route: route).endpoints
     }
 }

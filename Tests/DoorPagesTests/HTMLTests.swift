@@ -17,7 +17,7 @@ struct HTMLTests {
             for number in 1...2 { tag(.li) { "\(number)" } }
             if isShown { tag(.li) { "hidden" } }
         }
-        #expect(html.markup == "<ul><li>1</li><li>2</li></ul>")
+        #expect(html.markup == "<ul><li>1<li>2</ul>", "the end of a list item is implied")
     }
 
     @Test func `a void element has no end`() {

@@ -2,6 +2,7 @@ import Commands
 import Door
 import HTTPTypes
 import Operations
+import Sluice
 import Store
 import TestSupport
 import Testing
@@ -11,8 +12,7 @@ import Testing
 struct PageTests {
     private static let pages = [
         "/", "/commands", "/links", "/links/up/https:media.example.com:443", "/workers", "/uploads", "/upload",
-        "/flows",
-        "/schedules", "/keys", "/login",
+        "/flows", "/batches", "/schedules", "/limits", "/keys", "/login",
     ]
 
     @Test(arguments: pages)
@@ -93,13 +93,83 @@ struct PageTests {
             }
             _ = rig.store.submit(drafts, allowUnknownTypes: true, now: .now)
             let list = try await rig.get("/commands")
-            #expect(list.values(of: "data-row").count == 50)
-            let begun = try await rig.post("/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel"])
+            #expect(list.text.split(separator: " name=\"id\"").count == 51)
+            let question = try await rig.post("/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel"])
+            #expect(question.status == 200 && question.text.contains("Cancel 60 commands?"), "\(question.text)")
+            #expect(try rig.store.counts()[.cancelled] == 0)
+            let begun = try await rig.post(
+                "/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel", "sure": "yes"])
             let run = try #require(begun[.location])
             #expect(run.hasPrefix("/actions/"))
             try await until("the end of the action") { try rig.store.counts()[.cancelled] == 60 }
             #expect(try await rig.get(run).status == 200)
         }
+    }
+
+    @Test func `a full list of commands is at most 30 kB`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let drafts = (0..<50).map { number in
+                CommandDraft(
+                    type: "upload",
+                    payload: Array(
+                        #"{"file":"/srv/recordings/holiday-2026-\#(number).mp4","to":"https://media.example.com/in/"}"#
+                            .utf8),
+                    destination: Destination("https://media.example.com:8443") ?? .none, idempotent: true)
+            }
+            let ids = try rig.store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            for id in ids { try await rig.client.cancel(id, reason: "PUT https://media.example.com was answered 503") }
+            let list = try await rig.get("/commands")
+            #expect(list.text.split(separator: "was answered 503").count == 51)
+            #expect(list.text.utf8.count <= 30_000, "\(list.text.utf8.count) bytes")
+        }
+    }
+
+    @Test func `a batch has its members by status, and its callbacks`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            var batch = BatchDraft("<b>import</b>")
+            batch.callbacks = [.init(on: .failure, Self.noop)]
+            let id = try await rig.client.open(batch, allowUnknownTypes: true)
+            var member = Self.noop
+            member.batch = id
+            let members = rig.store.submit([member, member], allowUnknownTypes: true, now: .now)
+            try await rig.client.cancel(try #require(members.first).get().id, reason: "not needed")
+            let page = try await rig.get("/batches/\(id)")
+            #expect(page.status == 200 && page.text.contains("&lt;b&gt;import") && page.text.contains("after failure"))
+            #expect(page.values(of: "href").contains("/commands?batch=\(id)&amp;status=cancelled"), "\(page.text)")
+            let list = try await rig.get("/commands?batch=\(id)")
+            #expect(list.text.split(separator: " name=\"id\"").count == 3)
+            #expect(try await rig.get("/batches").text.contains("open"))
+            #expect(try await rig.post("/batches/\(id)/seal", [:]).status == 303)
+            #expect(try rig.store.batch(id)?.isSealed == true)
+        }
+    }
+
+    @Test func `a limit has the commands that wait for it, and can be changed`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            try rig.store.set(SettingKey.limit("quotes"), to: RateLimit(starts: StartRate(text: "30/s")!).json.text)
+            var draft = Self.noop
+            draft.limit = "quotes"
+            let ids = try rig.store.submit([draft, draft], allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            let page = try await rig.get("/limits/quotes")
+            #expect(page.status == 200 && page.values(of: "href").contains("/commands/\(ids[0])"), "\(page.text)")
+            #expect(try await rig.get("/limits").text.contains("30/s"))
+            let reasons = try await rig.get("/commands/\(ids[0])")
+            #expect(reasons.values(of: "href").contains("/limits/quotes"))
+            _ = try await rig.post("/limits/quotes", ["starts": "no"])
+            _ = try await rig.post("/limits/quotes", ["starts": "5/min", "burst": "0"])
+            #expect(try rig.store.rateLimits()["quotes"]?.starts.description == "30/s")
+            #expect(try await rig.post("/limits/quotes", ["starts": "5/min", "atOnce": "2"]).status == 303)
+            let limit = try #require(try rig.store.rateLimits()["quotes"])
+            #expect(limit.starts.description == "5/min" && limit.atOnce == 2 && limit.burst == nil)
+            #expect(try await rig.get("/limits/unknown").status == 404)
+        }
+    }
+
+    private static var noop: CommandDraft {
+        CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
     }
 
     @Test func `the assets are small and are kept for a year`() async throws {

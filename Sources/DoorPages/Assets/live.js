@@ -13,89 +13,112 @@
       : s < 86400 ? Math.floor(s / 3600) + "h" : Math.floor(s / 86400) + "d";
   };
   const clock = (t) => two(t.getHours()) + ":" + two(t.getMinutes()) + ":" + two(t.getSeconds());
-  const localise = (root) => {
+  const localise = (root, selector = "time[datetime]") => {
     const now = new Date();
-    for (const el of all("time[datetime]", root)) {
+    for (const el of all(selector, root)) {
       const t = new Date(el.dateTime);
       if (isNaN(t)) continue;
-      if (el.dataset.age) { el.textContent = age(now - t); continue; }
       const date = two(t.getMonth() + 1) + "-" + two(t.getDate());
-      const text = el.dataset.exact ? clock(t) + "." + String(t.getMilliseconds()).padStart(3, "0")
+      const text = "age" in el.dataset ? age(now - t)
+        : "exact" in el.dataset ? clock(t) + "." + String(t.getMilliseconds()).padStart(3, "0")
         : t.toDateString() === now.toDateString() ? clock(t) : date + " " + clock(t).slice(0, 5);
       if (el.textContent !== text) el.textContent = text;
-      if (!el.title.includes(zone)) el.title = t.getFullYear() + "-" + date + " " + clock(t) + " " + zone + " · " + el.title;
+      const title = t.getFullYear() + "-" + date + " " + clock(t) + " " + zone;
+      if (el.title !== title) el.title = title;
     }
   };
 
-  // Live: a frame of the stream makes the page read itself again. Parts with the same key take the new values; sections
-  // are replaced only while neither the pointer nor the focus is in them.
+  // Live: an event makes the page read itself again, and takes over what differs. Nothing moves under the pointer or the
+  // focus: a section in use stays as it is but for the values in it, and new rows of a list are only counted.
   const state = $("#live");
-  let paused = false, source = null, busy = false, last = Date.now(), lastRead = 0, broken = false, timer = 0;
-  const say = (text, tone) => {
+  let paused = false, source = null, begun = 0, request = null, timer = 0, lastRead = 0;
+  let last = Date.now(), stale = false, over = false;
+  const say = (text, tone, href) => {
     if (!state) return;
     const word = $(".word", state);
-    if (word.textContent !== text) word.textContent = text;
+    if (word.textContent !== text) {
+      const link = href && document.createElement("a");
+      if (link) { link.href = href; link.textContent = text; }
+      word.replaceChildren(link || text);
+    }
     state.className = "live " + tone;
+  };
+  const sayStale = () => {
+    if (paused || over) return;
+    stale = true;
+    say("as of " + clock(new Date(last)) + ", reconnecting", "late");
   };
   const isHeld = (el) => el.matches(":hover") || el.contains(document.activeElement) && document.activeElement !== body
     || $("input:checked, details[open]", el) !== null;
-  const copy = (to, from) => {
-    if (to.contains(document.activeElement) && to.childElementCount) return;
-    for (const name of ["class", "value", "d", "datetime", "aria-label"]) {
-      const value = from.getAttribute(name);
-      if (value === null || to.getAttribute(name) === value) continue;
-      to.setAttribute(name, value);
-    }
-    if (to.tagName === "PROGRESS" || to.tagName === "path") return;
-    if (to.childElementCount || from.childElementCount) {
-      if (to.innerHTML !== from.innerHTML) to.replaceChildren(...[...from.childNodes].map((n) => document.importNode(n, true)));
-    } else if (to.textContent !== from.textContent) to.textContent = from.textContent;
+  const morph = (to, from) => {
+    if (to.isEqualNode(from)) return;
+    if (to.nodeName !== from.nodeName) return to.replaceWith(document.importNode(from, true));
+    if (to.nodeType === Node.TEXT_NODE) { to.data = from.data; return; }
+    const isHere = to.classList.contains("here");
+    for (const { name } of [...to.attributes]) if (!from.hasAttribute(name)) to.removeAttribute(name);
+    for (const { name, value } of from.attributes) if (to.getAttribute(name) !== value) to.setAttribute(name, value);
+    if (isHere) to.classList.add("here");
+    const [old, next] = [[...to.childNodes], [...from.childNodes]];
+    if (old.length === next.length) old.forEach((node, index) => morph(node, next[index]));
+    else to.replaceChildren(...next.map((node) => document.importNode(node, true)));
   };
+  const rowKey = (row) => row.dataset.row || $("a[href]", row).getAttribute("href");
+  const index = (elements, key) => new Map(elements.map((el) => [key(el), el]));
+  const list = () => all("#list tbody tr");
   const apply = (next) => {
+    for (const el of all("[data-script]", next)) el.hidden = false;
+    localise(next);
+    const sections = index(all("[data-s]", next), (el) => el.dataset.s);
     for (const section of all("[data-s]")) {
-      const other = $("[data-s=\"" + CSS.escape(section.dataset.s) + "\"]", next);
-      if (!other || isHeld(section) || section.innerHTML === other.innerHTML) continue;
-      localise(other);
-      section.replaceChildren(...[...other.childNodes].map((n) => document.importNode(n, true)));
+      const other = sections.get(section.dataset.s);
+      if (other && !isHeld(section)) morph(section, other);
     }
-    const parts = new Map(all("[data-k]", next).map((el) => [el.dataset.k, el]));
+    const parts = index(all("[data-k]", next), (el) => el.dataset.k);
     for (const el of all("[data-k]")) {
       const other = parts.get(el.dataset.k);
-      if (other && el.dataset.k !== "live") { localise(other); copy(el, other); }
+      if (other && !el.contains(document.activeElement)) morph(el, other);
     }
-    const list = $("#list");
-    if (list && !new URLSearchParams(location.search).has("before")) {
-      const known = new Set(all("[data-row]", list).map((el) => el.dataset.row));
-      const count = all("#list [data-row]", next).filter((el) => !known.has(el.dataset.row)).length;
-      const more = $("#new");
-      if (more) { more.hidden = count === 0; more.textContent = count + (count >= 50 ? "+" : "") + " new ▴"; }
+    const rows = index(all("#list tbody tr", next), rowKey);
+    for (const row of list()) {
+      const other = rows.get(rowKey(row));
+      rows.delete(rowKey(row));
+      if (!other) continue;
+      [...row.cells].forEach((cell, column) => {
+        if (!$("input, a", cell) && other.cells[column]) morph(cell, other.cells[column]);
+      });
     }
-    localise(document);
+    const more = $("#new");
+    if (more && !new URLSearchParams(location.search).has("before")) {
+      more.hidden = rows.size === 0;
+      more.textContent = rows.size + (rows.size >= 50 ? "+" : "") + " new ▴";
+    }
     const live = $("#live", next);
-    const hears = live && live.classList.contains("on");
     last = Date.now();
-    say(paused ? "paused" : hears ? "live" : "no coordinator", paused ? "late" : hears ? "on" : "off");
+    stale = over = false;
+    if (paused) return;
+    if (live && live.classList.contains("on")) say("live", "on"); else say("no coordinator", "off");
   };
   const read = () => {
-    if (busy || document.hidden) return;
-    busy = true;
+    if (request || document.hidden) return;
     lastRead = Date.now();
     const url = new URL(location.href);
     url.searchParams.delete("notice");
-    const xhr = new XMLHttpRequest();
+    const xhr = request = new XMLHttpRequest();
     xhr.open("GET", url);
     xhr.responseType = "document";
-    xhr.timeout = 10000;
+    xhr.timeout = 5000;
     xhr.onloadend = () => {
-      busy = false;
-      const next = xhr.response;
-      if (xhr.status === 200 && next && new URL(xhr.responseURL).pathname === url.pathname) {
-        broken = false;
-        apply(next);
-      } else if (xhr.responseURL && new URL(xhr.responseURL).pathname !== url.pathname) {
+      request = null;
+      const path = xhr.responseURL && new URL(xhr.responseURL).pathname;
+      if (xhr.status === 200 && xhr.response && path === url.pathname) {
+        if (paused) return;
+        apply(xhr.response);
+        if (!source) start();
+      } else if (path && path !== url.pathname) {
+        over = true;
         stop();
-        say("the session has ended", "off");
-      } else broken = true;
+        say("session ended: log in", "off", xhr.responseURL);
+      } else sayStale();
     };
     xhr.send();
   };
@@ -107,52 +130,72 @@
   const stop = () => { if (source) source.close(); source = null; };
   const start = () => {
     stop();
-    if (paused || document.hidden || !state || !body.dataset.events) return;
+    if (paused || over || document.hidden || !state || !body.dataset.events) return;
+    begun = Date.now();
     source = new EventSource(body.dataset.events);
-    source.onopen = () => { broken = false; };
-    source.onmessage = wanted;
-    for (const name of ["view", "state", "snapshot", "change"]) source.addEventListener(name, wanted);
-    source.onerror = () => { broken = true; };
+    source.onopen = wanted;
+    for (const name of ["message", "view"]) source.addEventListener(name, wanted);
+    source.onerror = () => { sayStale(); wanted(); };
   };
   const tick = () => {
-    localise(document);
+    localise(document, "time[data-age]");
     if (document.hidden || paused || !state) return;
-    if (source && source.readyState === EventSource.CLOSED) start();
-    if (Date.now() - last > 10000 && (!source || broken)) wanted();
-    if (broken && Date.now() - last > 4000) say("as of " + clock(new Date(last)) + ", reconnecting", "late");
+    const now = Date.now();
+    const isOpen = source && source.readyState === EventSource.OPEN;
+    if (source && source.readyState === EventSource.CLOSED && now - begun > 5000) start();
+    if (now - lastRead > (over ? 10000 : isOpen && !stale ? 8000 : 2000)) wanted();
+    if (now - last > 15000) sayStale();
   };
   const pause = () => {
     paused = !paused;
-    if (paused) { stop(); say("paused at " + clock(new Date()), "late"); } else { start(); read(); }
+    for (const el of all("[data-pause]")) el.textContent = paused ? "Go on with updates" : "Pause updates";
+    if (paused) { stop(); say("paused at " + clock(new Date(last)), "late"); } else { sayStale(); start(); read(); }
   };
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) stop(); else if (!paused) { start(); wanted(); }
+    if (document.hidden) return stop();
+    if (Date.now() - last > 2000) sayStale();
+    start();
+    wanted();
   });
+  addEventListener("offline", () => { stop(); sayStale(); });
+  addEventListener("online", () => { start(); wanted(); });
   addEventListener("pagehide", stop);
+  addEventListener("pageshow", (event) => { if (event.persisted) { sayStale(); start(); wanted(); } });
 
   // Questions and copies.
+  const ticked = () => all("#list input[name=id]:checked");
   document.addEventListener("submit", (event) => {
     const button = event.submitter;
-    if (button && button.dataset.ask && !confirm(button.dataset.ask)) event.preventDefault();
+    if (!button || !button.dataset.ask) return;
+    const isOfList = button.form === $("#list");
+    if (isOfList && $("[name=scope]:checked", button.form).value === "all") return;
+    const count = ticked().length;
+    const question = isOfList ? button.value + " " + count + (count === 1 ? " command?" : " commands?") : button.dataset.ask;
+    if ((!isOfList || count) && !confirm(question[0].toUpperCase() + question.slice(1))) event.preventDefault();
   });
   document.addEventListener("click", (event) => {
+    for (const menu of all("header details[open]")) if (!menu.contains(event.target)) menu.open = false;
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const text = $("#" + CSS.escape(button.dataset.copy)).textContent;
     navigator.clipboard.writeText(text).then(() => { button.textContent = "copied"; });
   });
+  const everyRow = $("#every");
+  if (everyRow) everyRow.addEventListener("change", () => {
+    for (const box of all("#list input[name=id]")) box.checked = everyRow.checked;
+  });
 
   // Keys.
-  const rows = () => all("[data-row]").filter((el) => el.offsetParent);
+  const rows = () => all("[data-row], #list tbody tr").filter((el) => el.offsetParent);
   const here = () => $(".here");
   const move = (step) => {
-    const list = rows();
-    if (!list.length) return;
-    const index = Math.min(Math.max(list.indexOf(here()) + step, 0), list.length - 1);
-    for (const el of list) el.classList.toggle("here", el === list[index]);
-    const link = $("a[href]", list[index]);
+    const every = rows();
+    if (!every.length) return;
+    const next = Math.min(Math.max(every.indexOf(here()) + step, 0), every.length - 1);
+    for (const el of every) el.classList.toggle("here", el === every[next]);
+    const link = $("a[href]", every[next]);
     if (link) link.focus({ preventScroll: true });
-    list[index].scrollIntoView({ block: "nearest" });
+    every[next].scrollIntoView({ block: "nearest" });
   };
   const verb = (name) => {
     const row = here();
@@ -162,36 +205,49 @@
     const button = $("#list button[value=" + name + "]");
     const box = $("input[name=id]", row);
     if (!button || !box) return;
+    for (const other of ticked()) other.checked = false;
     box.checked = true;
     $("#list input[value=ticked]").checked = true;
     button.form.requestSubmit(button);
   };
-  const pages = { o: "", c: "commands", l: "links", w: "workers", u: "uploads", f: "flows", s: "schedules", n: "upload" };
+  const act = (key, name) => {
+    const button = $(".acts button[data-key=" + key + "]");
+    if (button) button.form.requestSubmit(button); else verb(name);
+  };
+  const pages = {
+    o: "", c: "commands", l: "links", w: "workers", u: "uploads", f: "flows", b: "batches", s: "schedules", m: "limits",
+    n: "upload",
+  };
   let goes = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea");
-    if (field) { if (event.key === "Escape") field.blur(); return; }
+    if (event.key === "Escape") {
+      if (field) field.blur();
+      for (const menu of all("header details[open]")) { menu.open = false; $("summary", menu).focus(); }
+      return;
+    }
+    if (field) return;
     if (Date.now() - goes < 1500 && event.key in pages) {
       goes = 0;
       location.assign(body.dataset.root + pages[event.key]);
       return;
     }
     switch (event.key) {
-      case "/": { const box = $("#search"); if (box) { event.preventDefault(); box.focus(); box.select(); } break; }
+      case "/": {
+        const box = $("#search");
+        if (!box) break;
+        event.preventDefault();
+        for (const menu of all("header details.pages")) menu.open = true;
+        box.focus();
+        box.select();
+        break;
+      }
       case "j": move(1); break;
       case "k": move(-1); break;
       case "x": { const box = here() && $("input[name=id]", here()); if (box) box.checked = !box.checked; break; }
-      case "r": {
-        const button = $(".acts button[data-key=r]");
-        if (button) button.form.requestSubmit(button); else verb("retry");
-        break;
-      }
-      case "c": {
-        const button = $(".acts button[data-key=c]");
-        if (button) button.form.requestSubmit(button); else verb("cancel");
-        break;
-      }
+      case "r": act("r", "retry"); break;
+      case "c": act("c", "cancel"); break;
       case "g": goes = Date.now(); break;
       case "p": pause(); break;
       case "?": location.assign(body.dataset.root + "keys"); break;

@@ -1,7 +1,8 @@
+internal import Commands
 internal import Console
 internal import DoorLive
 
-/// A small plot of the last hour, drawn on the server. The axis begins at zero, and a gap stays a gap.
+/// A small plot of the last hour at most, drawn on the server. The axis begins at zero, and a gap stays a gap.
 struct SparklineView {
     let series: LiveSeries
     /// For a reader that does not see it.
@@ -11,8 +12,14 @@ struct SparklineView {
 
     private static let width = 240.0
     private static let height = 32.0
-    /// Intervals of 10 s.
-    private static let hour = 360
+    /// A shorter series stands at the right of the plot.
+    private static let minSlots = 60
+
+    /// The time that the plot of a series covers, in words.
+    static func span(of series: LiveSeries) -> String {
+        let seconds = Double(max(series.values.count, minSlots)) * series.interval.seconds
+        return seconds >= 3600 ? "hour" : "\(Int((seconds / 60).rounded())) minutes"
+    }
 
     var html: HTML {
         let top = Swift.max(series.values.compactMap(\.self).max() ?? 0, 1e-9)
@@ -31,7 +38,7 @@ struct SparklineView {
     private func path(_ top: Double, closed: Bool) -> String {
         let values = series.values
         guard values.count > 1 else { return "M0 31H240" }
-        let slots = max(values.count, Self.hour)
+        let slots = max(values.count, Self.minSlots)
         let step = Self.width / Double(slots - 1)
         let first = slots - values.count
         var path = ""

@@ -46,7 +46,7 @@ struct CommandButtons {
             tag(.label, .class("hide"), .the(.for, "qos")) { "Quality of service" }
             tag(.select, .the(.name, "qos"), .id("qos")) {
                 for qos in QualityOfService.allCases {
-                    tag(.option, .the(.value, qos.name), .flag(.selected, qos == command.qos)) { qos.name }
+                    tag(.option, .flag(.selected, qos == command.qos)) { qos.name }
                 }
             }
             " "

@@ -17,10 +17,12 @@ struct CommandDetails: Sendable {
     var payload: StoredText?
     var result: StoredText?
     var name: String?
-    var reasons: [String]
+    var reasons: [WaitReason]
     var dependencies: CommandDependencies?
     var flow: FlowState?
     var batch: BatchState?
+    /// It is a callback of a batch, which ``dependencies`` have as the flow.
+    var isOfBatch: Bool
     var order: OrderingKeyState?
     var errorOutput: [String]
     /// The newest transition as `shard-seq`: a form carries it, so that a button acts only on what its reader saw.
@@ -42,14 +44,18 @@ struct CommandDetails: Sendable {
             let parsed = result.flatMap { try? JSONValue(parsing: $0) }
             let hasFailedProgram =
                 command.type == CommandType.exec && (command.status == .error || command.status == .tooManyTimes)
+            let dependencies = try store.dependencies(of: id, limit: 20)
             return CommandDetails(
                 command: command, timeline: timeline.suffix(maxTransitions),
                 payload: payload.map { StoredText($0) { HTTPHeaderRedaction.shown($0) } },
                 result: result.map { StoredText($0) { HTTPHeaderRedaction.shown(result: $0) } },
                 name: payload.flatMap { CommandSubject(payload: $0)?.name },
-                reasons: try explainer.reasons(of: command).map(\.sentence),
-                dependencies: try store.dependencies(of: id, limit: 20), flow: try store.flow(id),
-                batch: try store.batch(id), order: try store.orderingKey(of: id),
+                reasons: try explainer.reasons(of: command),
+                dependencies: dependencies, flow: try store.flow(id),
+                batch: try store.batch(id),
+                isOfBatch: try dependencies?.flow.map { flow throws(StoreError) in try store.batch(flow) != nil }
+                    ?? false,
+                order: try store.orderingKey(of: id),
                 errorOutput: hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
                 version: version(timeline, id, shards: store.shardCount))
         }

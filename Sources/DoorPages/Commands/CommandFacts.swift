@@ -17,7 +17,7 @@ struct CommandFacts {
                     " "
                     tag(
                         .button, .the(.type, "button"), .class("quiet"), .data("copy", "command-id"),
-                        .data("script", "1"),
+                        .flag(.script),
                         .flag(.hidden)
                     ) { "copy" }
                 }
@@ -39,7 +39,9 @@ struct CommandFacts {
                 if let key = command.uniqueKey {
                     fact("Unique key") { tag(.bdi) { "\(key), for \(command.uniqueFor)" } }
                 }
-                if let limit = command.limit { fact("Rate limit") { limit } }
+                if let limit = command.limit {
+                    fact("Rate limit") { tag(.a, .href(visit.url(.limit(limit)))) { limit } }
+                }
                 relations
             }
         }
@@ -61,16 +63,22 @@ struct CommandFacts {
         }
         if let batch = details.batch {
             all.append(
-                fact("Members") { "\(batch.members - batch.open) of \(batch.members) ended, \(batch.failed) failed" })
+                fact("Members") {
+                    tag(.a, .href(visit.url(.batch(command.id)))) {
+                        "\(batch.members - batch.open) of \(batch.members) ended, \(batch.failed) failed"
+                    }
+                })
         }
         if let id = command.batch {
-            all.append(fact("Batch") { tag(.a, .href(visit.url(.command(id)))) { id.description } })
+            all.append(fact("Batch") { tag(.a, .href(visit.url(.batch(id)))) { id.description } })
         }
         if let waits = details.dependencies {
             if let flow = waits.flow {
                 all.append(
-                    fact("Flow") {
-                        tag(.a, .href(visit.url(.flow(flow)))) { tag(.bdi) { waits.name ?? "callback" } }
+                    fact(details.isOfBatch ? "After the batch" : "Flow") {
+                        tag(.a, .href(visit.url(details.isOfBatch ? .batch(flow) : .flow(flow)))) {
+                            tag(.bdi) { details.isOfBatch ? flow.description : waits.name ?? "callback" }
+                        }
                     })
             }
             if waits.open > 0 {

@@ -18,10 +18,10 @@ struct CommandVerbs: Sendable {
         }
         if form["scope"] == "all" {
             let query = CommandsQuery(
-                DoorQuery(
-                    ["status", "qos", "to", "type", "q", "in", "within"].compactMap { name in
-                        form["f-\(name)"].map { (name, $0) }
-                    }))
+                DoorQuery(CommandsQuery.names.compactMap { name in form["f-\(name)"].map { (name, $0) } }))
+            guard form["sure"] == "yes" else {
+                return try await BulkQuestion(visit: visit, query: query, verb: verb, back: form["back"]).response
+            }
             let id = try await actions.start(
                 BulkAction(verb, of: query.filter(now: visit.now)), by: visit.request.actor)
             return PageFields.seeOther(visit.url(PageLink("actions", id.description)))

@@ -48,7 +48,7 @@ struct CommandView {
     }
 
     private var tries: String {
-        var text = command.claim == 0 ? "not begun" : "begun \(command.claim) ×"
+        var text = command.claim == 0 ? "not begun" : command.claim == 1 ? "begun once" : "begun \(command.claim) times"
         if command.retries > 0 { text += " · retry \(command.retries) of \(command.retryLimit)" }
         if command.notBefore > visit.now, !command.status.isFinal {
             text += " · next in \((command.notBefore - visit.now).shortText)"
@@ -58,9 +58,7 @@ struct CommandView {
 
     private var why: HTML {
         tag(.section, .class("panel"), .the(.label, "Why"), .data("s", "why")) {
-            for (index, sentence) in details.reasons.enumerated() {
-                tag(.p, .class(index == 0 ? "why" : "dim")) { tag(.bdi) { sentence } }
-            }
+            CommandReasons(visit: visit, details: details).html
             if command.total > 0, command.status == .sent || command.status == .queued {
                 RowParts.progress(command.offset, of: command.total, label: "Progress")
             }
@@ -83,10 +81,12 @@ struct CommandView {
             transition.at.exactHTML
             transition.status.html
             tag(.span) {
-                if let seat = transition.seat {
-                    tag(.span, .class("dim")) { "worker \(seat), claim \(transition.claim) " }
-                }
                 if let reason = transition.reason { tag(.bdi) { reason } }
+                if let seat = transition.seat {
+                    tag(.span, .class("dim")) {
+                        "\(transition.reason == nil ? "" : " · ")worker \(seat), claim \(transition.claim)"
+                    }
+                }
             }
             tag(.span, .class("gap num")) { last.map { Self.gap(transition.at - $0.at) } ?? "" }
         }
@@ -102,7 +102,7 @@ struct CommandView {
             tag(.div, .class("head")) {
                 tag(.h2, .id("\(id)-title")) { "\(title) · \(Figures.bytes(Int64(text.size)))" }
                 tag(
-                    .button, .the(.type, "button"), .class("quiet"), .data("copy", id), .data("script", "1"),
+                    .button, .the(.type, "button"), .class("quiet"), .data("copy", id), .flag(.script),
                     .flag(.hidden)
                 ) {
                     "copy"

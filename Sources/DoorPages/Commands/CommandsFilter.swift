@@ -21,6 +21,7 @@ struct CommandsFilter {
             field("q", "Text", query.text, size: 18)
             choice("in", "In", query.field.rawValue, [("name", "file or URL"), ("reason", "reason")], any: nil)
             choice("within", "Submitted", query.within, CommandsQuery.periods.map { ($0, "within \($0)") })
+            if let batch = query.batch { RowParts.hidden("batch", batch.description) }
             tag(.span, .class("apply")) {
                 tag(.button, .the(.type, "submit")) { "Filter" }
                 if !query.isEmpty { tag(.a, .href(visit.url(.commands))) { "Clear" } }
@@ -37,7 +38,10 @@ struct CommandsFilter {
             tag(.select, .the(.name, name)) {
                 if let any { tag(.option, .the(.value, "")) { any } }
                 for option in options {
-                    tag(.option, .the(.value, option.value), .flag(.selected, option.value == value)) { option.word }
+                    tag(
+                        .option, option.value == option.word ? nil : .the(.value, option.value),
+                        .flag(.selected, option.value == value)
+                    ) { option.word }
                 }
             }
         }

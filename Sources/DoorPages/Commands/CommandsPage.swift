@@ -52,6 +52,10 @@ struct CommandsPage: Sendable {
 }
 
 extension PageServices {
+    /// Characters of a name in a list.
+    private static let maxName = 80
+    private static let nameTime: Duration = .milliseconds(60)
+
     fileprivate func find(_ part: CommandIDPart) async throws(Problem) -> [Command]? {
         try await store { store throws(StoreError) in try store.find(part, limit: CommandsPage.pageSize) }
     }
@@ -64,18 +68,23 @@ extension PageServices {
         }
     }
 
-    /// The names of commands, from their payloads.
-    func rows(_ commands: [Command]) async throws(Problem) -> [CommandID: CommandSubject] {
+    /// The names of commands, from their payloads; those of flows and batches.
+    func rows(_ commands: [Command]) async throws(Problem) -> [CommandID: String] {
         try await store { store throws(StoreError) in
-            var subjects: [CommandID: CommandSubject] = [:]
-            var bytes = 0
-            // Payloads may be large: a page reads at most 2 MiB of them.
-            for command in commands where bytes < 2 << 20 {
-                guard let payload = try store.payload(command.id) else { continue }
-                bytes += payload.count
-                subjects[command.id] = CommandSubject(payload: payload)
+            var names: [CommandID: String] = [:]
+            // Payloads may have a megabyte: a page spends little time on their names.
+            let end = MonotonicTime.now + Self.nameTime
+            for command in commands where MonotonicTime.now < end {
+                let name: String?
+                switch command.type {
+                case CommandType.flow: name = try store.flow(command.id)?.name
+                case CommandType.batch: name = try store.batch(command.id)?.name
+                default:
+                    name = try store.payload(command.id).flatMap { CommandSubject(payload: $0)?.name }
+                }
+                if let name, !name.isEmpty { names[command.id] = String(name.prefix(Self.maxName)) }
             }
-            return subjects
+            return names
         }
     }
 }

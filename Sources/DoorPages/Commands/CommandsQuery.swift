@@ -8,6 +8,8 @@ struct CommandsQuery: Sendable, Equatable {
         case name, reason
     }
 
+    /// The names of the items that filter.
+    static let names = ["status", "qos", "to", "type", "q", "in", "within", "batch"]
     static let maxText = 200
     /// The choices of the time filter.
     static let periods = ["15m", "1h", "6h", "24h", "7d"]
@@ -20,6 +22,8 @@ struct CommandsQuery: Sendable, Equatable {
     var text: String?
     /// Where ``text`` is looked for.
     var field = Field.name
+    /// Only members of this batch.
+    var batch: CommandID?
     /// Submitted within this time.
     var within: String?
     /// The list goes on behind this command.
@@ -38,6 +42,7 @@ struct CommandsQuery: Sendable, Equatable {
         text = value("q")
         field = value("in").flatMap(Field.init) ?? .name
         within = value("within").flatMap { Duration(text: $0) == nil ? nil : $0 }
+        batch = value("batch").flatMap { CommandID($0) }
         after = value("before").flatMap { CommandID($0) }
     }
 
@@ -45,6 +50,7 @@ struct CommandsQuery: Sendable, Equatable {
         var filter = CommandFilter(status: status, qos: qos)
         filter.destination = destination.map { Destination(origin: $0) ?? Destination(unchecked: $0) }
         filter.type = type
+        filter.batch = batch
         switch field {
         case .name: filter.subject = text
         case .reason: filter.reason = text
@@ -66,6 +72,7 @@ struct CommandsQuery: Sendable, Equatable {
         let all = [
             ("status", status?.name), ("qos", qos?.name), ("to", destination), ("type", type), ("q", text),
             ("in", text == nil || field == .name ? nil : field.rawValue), ("within", within),
+            ("batch", batch?.description),
             ("before", after?.description),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }

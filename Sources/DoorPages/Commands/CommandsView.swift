@@ -7,7 +7,10 @@ struct CommandsView {
     let visit: Visit
     let query: CommandsQuery
     let page: CommandPage
-    let rows: [CommandID: CommandSubject]
+    /// The names of the commands.
+    let rows: [CommandID: String]
+
+    private static let maxReason = 120
 
     private var url: PageURLs { visit.url }
 
@@ -15,6 +18,12 @@ struct CommandsView {
         visit.page("Commands", .commands) {
             tag(.h1, .class("hide")) { "Commands" }
             CommandsFilter(visit: visit, query: query).html
+            if let batch = query.batch {
+                tag(.p) {
+                    "Members of "
+                    tag(.a, .href(url(.batch(batch)))) { "batch \(batch.description.suffix(8))" }
+                }
+            }
             if page.commands.isEmpty { empty } else { list }
             more
         }
@@ -28,7 +37,7 @@ struct CommandsView {
             tag(.table, .class("list")) {
                 tag(.thead) {
                     tag(.tr) {
-                        if visit.mayControl { tag(.th, .the(.scope, "col")) { tag(.span, .class("hide")) { "Tick" } } }
+                        if visit.mayControl { tag(.th) { everyRow } }
                         for title in ["Status", "Command", "Type", "Destination", "Tries", "Age", "Reason"] {
                             tag(.th, .the(.scope, "col")) { title }
                         }
@@ -40,45 +49,52 @@ struct CommandsView {
     }
 
     private func row(_ command: Command) -> HTML {
-        let key = "c\(command.id.description.suffix(8))"
-        let name = rows[command.id]?.name
-        let label = name ?? command.id.description
-        return tag(.tr, .data("row", command.id.description)) {
+        let name = rows[command.id]
+        let part = "\(command.id.description.suffix(8))"
+        return tag(.tr) {
             if visit.mayControl {
-                tag(.td, .class("tick")) {
+                tag(.td) {
                     tag(
                         .input, .the(.type, "checkbox"), .the(.name, "id"), .the(.value, command.id.description),
-                        .the(.label, "Tick \(label)"))
+                        .the(.label, name ?? part))
                 }
             }
-            tag(.td, .class("c-status"), .live("\(key)-status")) { command.status.html }
+            tag(.td, .class("st \(command.status.tone)"), .data("g", command.status.glyph)) { command.status.word }
             tag(.td, .class("c-name")) {
-                tag(
-                    .a, .href(url(.command(command.id))),
-                    rows[command.id].flatMap { $0.title == $0.name ? nil : .title(String($0.title.suffix(120))) }
-                ) {
-                    if let name { tag(.bdi) { name } }
-                    tag(.code, .class(name == nil ? "" : "dim")) { " \(command.id.description.suffix(8))" }
+                tag(.a, .href(url(.command(command.id)))) {
+                    if let name {
+                        tag(.bdi) { name }
+                        " "
+                    }
+                    tag(.code) { part }
                 }
             }
-            tag(.td, .class("c-type dim")) { command.type }
-            tag(.td, .class("c-to")) {
-                if command.destination != .none { tag(.bdi) { RowParts.destination(command.destination) } }
-            }
-            tag(.td, .class("num dim c-tries"), .live("\(key)-tries")) {
-                command.retries > 0 ? "\(command.retries)/\(command.retryLimit)" : ""
-            }
-            tag(.td, .class("num dim c-age")) { command.createdAt.ageHTML(now: visit.now) }
-            tag(.td, .class("c-reason cut"), .live("\(key)-reason")) { detail(command) }
+            tag(.td, .class("c-type")) { command.type }
+            cell("c-to", HTML(text: command.destination == .none ? "" : RowParts.destination(command.destination)))
+            cell("c-tries", HTML(text: command.retries > 0 ? "\(command.retries)/\(command.retryLimit)" : ""))
+            tag(.td, .class("c-age")) { command.createdAt.ageHTML(now: visit.now) }
+            cell("c-reason", detail(command))
         }
+    }
+
+    private func cell(_ name: String, _ content: HTML) -> HTML {
+        tag(.td, content.isEmpty ? nil : .class(name)) { content }
     }
 
     private func detail(_ command: Command) -> HTML {
         if command.status == .sent, command.total > 0 {
-            return RowParts.progress(
-                command.offset, of: command.total, label: "Progress", key: "c\(command.id.description.suffix(8))")
+            return RowParts.progress(command.offset, of: command.total, label: "Progress")
         }
-        return command.reason.map { reason in tag(.bdi) { reason } } ?? HTML()
+        // The page of the command has the whole reason; the list is a budget of bytes.
+        return HTML(text: String((command.reason ?? "").prefix(Self.maxReason)))
+    }
+
+    private var everyRow: HTML {
+        var all = tag(
+            .input, .the(.type, "checkbox"), .id("every"), .the(.label, "Tick all rows"), .flag(.script), .flag(.hidden)
+        )
+        all.append(tag(.noscript) { tag(.span, .class("hide")) { "Tick" } })
+        return all
     }
 
     private var bulk: HTML {
@@ -96,12 +112,12 @@ struct CommandsView {
                 tag(.button, .the(.type, "submit"), .the(.name, "verb"), .the(.value, "retry")) { "Retry" }
                 tag(
                     .button, .the(.type, "submit"), .the(.name, "verb"), .the(.value, "cancel"),
-                    .data("ask", "Cancel these commands?")
+                    .data("ask", "Cancel?")
                 ) { "Cancel" }
                 tag(.label, .class("hide"), .the(.for, "bulk-qos")) { "Quality of service" }
                 tag(.select, .the(.name, "qos"), .id("bulk-qos")) {
                     for qos in QualityOfService.allCases {
-                        tag(.option, .the(.value, qos.name), .flag(.selected, qos == .default)) { qos.name }
+                        tag(.option, .flag(.selected, qos == .default)) { qos.name }
                     }
                 }
                 tag(.button, .the(.type, "submit"), .the(.name, "verb"), .the(.value, "requalify")) { "Requalify" }

@@ -6,7 +6,19 @@ internal import Hummingbird
 struct FlowView {
     let visit: Visit
     let flow: FlowState
+    /// Of this page.
     let nodes: [FlowNodeState]
+    /// The page is the drawing without the list, for a flow whose page has no room for both.
+    let isDrawing: Bool
+    let isFirstPage: Bool
+    let hasMore: Bool
+
+    /// Nodes of a flow whose page has both drawing and list.
+    private static let maxDrawnBesideList = 40
+
+    private var hasOwnDrawing: Bool {
+        flow.nodes > Self.maxDrawnBesideList && flow.nodes <= FlowDrawing.maxNodes
+    }
 
     var response: Response {
         let name = flow.name.isEmpty ? "Flow" : flow.name
@@ -23,15 +35,26 @@ struct FlowView {
                         }
                     }
                 }
-                tag(.a, .class("button"), .href(visit.url(.command(flow.command.id)))) { "Its command" }
+                tag(.div, .class("acts")) {
+                    if isDrawing {
+                        tag(.a, .class("button"), .href(visit.url(.flow(flow.command.id)))) { "List" }
+                    } else if hasOwnDrawing {
+                        tag(.a, .class("button"), .href(visit.url(page([("drawing", "yes")])))) { "Drawing" }
+                    }
+                    tag(.a, .class("button"), .href(visit.url(.command(flow.command.id)))) { "Its command" }
+                }
             }
-            if nodes.count <= FlowDrawing.maxNodes, !nodes.isEmpty {
+            if !nodes.isEmpty, isDrawing || isFirstPage && flow.nodes <= Self.maxDrawnBesideList {
                 tag(.section, .class("panel"), .the(.label, "Drawing"), .data("s", "drawing")) {
                     FlowDrawing(visit: visit, nodes: nodes).html
                 }
             }
-            list
+            if !isDrawing { list }
         }
+    }
+
+    private func page(_ query: [(name: String, value: String)]) -> PageLink {
+        PageLink("flows", flow.command.id.description, query: query)
     }
 
     private var list: HTML {
@@ -51,19 +74,28 @@ struct FlowView {
                     }
                 }
             }
-            if flow.nodes > nodes.count {
-                tag(.p, .class("dim")) {
-                    "The first \(nodes.count) of \(Figures.grouped(Int64(flow.nodes))) nodes; “sluice flow \(flow.command.id)” "
-                    "shows all."
+            if hasMore || !isFirstPage {
+                tag(.p, .class("more")) {
+                    if hasMore, let last = nodes.last {
+                        tag(
+                            .a, .class("button"), .the(.rel, "next"),
+                            .href(visit.url(page([("after", "\(last.position)")])))
+                        ) {
+                            "More nodes"
+                        }
+                    }
+                    if !isFirstPage { tag(.a, .class("button"), .href(visit.url(page([])))) { "The first nodes" } }
                 }
             }
         }
     }
 
+    /// - Parameter names: of the nodes of this page, by position.
     private func after(_ node: FlowNodeState, _ names: [Int64: String]) -> String {
-        let parents = node.parents.prefix(4).compactMap { names[$0.position] }
-        guard !parents.isEmpty else { return "" }
-        let more = node.parents.count > 4 ? " and \(node.parents.count - 4) more" : ""
-        return "after \(parents.joined(separator: ", "))\(more)"
+        guard !node.parents.isEmpty else { return "" }
+        let parents = node.parents.compactMap { names[$0.position] }.prefix(4)
+        let others = node.parents.count - parents.count
+        let rest = others == 0 ? [] : ["\(others) other\(others == 1 ? "" : "s")"]
+        return "after \((parents + rest).joined(separator: ", "))"
     }
 }

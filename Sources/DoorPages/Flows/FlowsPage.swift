@@ -9,7 +9,7 @@ internal import Store
 struct FlowsPage: Sendable {
     private static let shown = 50
     /// Nodes of a page.
-    private static let maxNodes = 500
+    private static let maxNodes = 50
 
     let route: PageRoute
 
@@ -36,7 +36,11 @@ struct FlowsPage: Sendable {
         return visit.page("Flows", .flows) {
             tag(.h1, .class("hide")) { "Flows" }
             if flows.isEmpty {
-                tag(.p, .class("empty")) { next == nil ? "There are no flows yet." : "No flow so far." }
+                tag(.p, .class("empty")) {
+                    next == nil ? "There are no flows yet. " : "No flow so far. "
+                    tag(.code) { "sluice flow submit FILE" }
+                    " submits one: commands that wait for each other."
+                }
             } else {
                 tag(.table, .class("list")) {
                     tag(.thead) {
@@ -68,17 +72,17 @@ struct FlowsPage: Sendable {
             tag(.td, .class("c-name")) {
                 tag(.a, .href(visit.url(.flow(flow.command.id)))) {
                     tag(.bdi) { flow.name.isEmpty ? "flow" : flow.name }
-                    tag(.code, .class("dim")) { " \(flow.command.id.description.suffix(8))" }
+                    tag(.code) { " \(flow.command.id.description.suffix(8))" }
                 }
             }
             tag(.td) {
                 RowParts.progress(
                     Int64(flow.nodes - flow.open), of: Int64(flow.nodes), label: "Nodes that have ended", key: key)
             }
-            tag(.td, .class("num \(flow.failed > 0 ? "bad" : "dim")"), .live("\(key)-failed")) {
+            tag(.td, .class("num \(flow.failed > 0 ? "bad" : "dim")"), .data("l", "failed"), .live("\(key)-failed")) {
                 Figures.grouped(Int64(flow.failed))
             }
-            tag(.td, .class("num dim")) { flow.command.createdAt.ageHTML(now: visit.now) }
+            tag(.td, .class("c-age"), .data("l", "age")) { flow.command.createdAt.ageHTML(now: visit.now) }
         }
     }
 
@@ -86,13 +90,19 @@ struct FlowsPage: Sendable {
         guard let id = CommandID(visit.request.parameters["id"] ?? "") else {
             throw Problem(.notFound, "not-found", "The id of a flow is a UUID.")
         }
+        let after = visit.request.query["after"].flatMap { Int64($0) } ?? 0
+        let isDrawing = visit.request.query["drawing"] == "yes"
         let found = try await visit.services.store { store throws(StoreError) -> (FlowState, [FlowNodeState])? in
             guard let flow = try store.flow(id) else { return nil }
-            return (flow, try store.flowNodes(id, after: 0, limit: maxNodes))
+            let limit = isDrawing ? FlowDrawing.maxNodes : maxNodes
+            return (flow, try store.flowNodes(id, after: max(after, 0), limit: limit))
         }
         guard let (flow, nodes) = found else {
             throw Problem(.notFound, "not-found", "There is no flow \(id); a node has a page of a command.")
         }
-        return FlowView(visit: visit, flow: flow, nodes: nodes).response
+        return FlowView(
+            visit: visit, flow: flow, nodes: nodes, isDrawing: isDrawing, isFirstPage: after <= 0,
+            hasMore: !isDrawing && nodes.count == maxNodes
+        ).response
     }
 }

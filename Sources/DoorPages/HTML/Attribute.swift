@@ -45,6 +45,11 @@ package struct Attribute: Sendable {
     enum Flag: String {
         case checked, disabled, required, selected, multiple, autofocus, readonly, hidden, open
         case deferred = "defer"
+        case folder = "webkitdirectory"
+        /// For the script: shown as an age, with milliseconds, or only where there is a script.
+        case age = "data-age"
+        case exact = "data-exact"
+        case script = "data-script"
     }
 
     static func flag(_ flag: Flag, _ isSet: Bool = true) -> Attribute? {

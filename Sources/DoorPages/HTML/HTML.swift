@@ -19,7 +19,7 @@ package struct HTML: Sendable, Equatable {
         markup += ">"
         guard !tag.isVoid else { return }
         markup += content.markup
-        markup += "</\(tag.rawValue)>"
+        if !tag.hasImpliedEnd { markup += "</\(tag.rawValue)>" }
     }
 
     package mutating func append(_ other: HTML) { markup += other.markup }

@@ -17,6 +17,8 @@ package struct PageLink: Sendable {
     static let uploads = PageLink("uploads")
     static let upload = PageLink("upload")
     static let flows = PageLink("flows")
+    static let batches = PageLink("batches")
+    static let limits = PageLink("limits")
     static let schedules = PageLink("schedules")
     static let keys = PageLink("keys")
     static let login = PageLink("login")
@@ -26,5 +28,7 @@ package struct PageLink: Sendable {
     static func command(_ id: CommandID) -> PageLink { PageLink("commands", id.description) }
     static func action(_ verb: String, on id: CommandID) -> PageLink { PageLink("commands", id.description, verb) }
     static func flow(_ id: CommandID) -> PageLink { PageLink("flows", id.description) }
+    static func batch(_ id: CommandID) -> PageLink { PageLink("batches", id.description) }
+    static func limit(_ name: String) -> PageLink { PageLink("limits", name) }
     static func asset(_ name: String) -> PageLink { PageLink("assets", Assets.hash, name) }
 }

@@ -12,8 +12,10 @@ struct KeysPage: Sendable {
         (["j", "k"], "the next and the previous row"), (["Enter"], "open the row"), (["x"], "tick the row"),
         (["r"], "retry the row, or the command of the page"), (["c"], "cancel it, after a question"),
         (["g", "o"], "overview"), (["g", "c"], "commands"), (["g", "l"], "links"), (["g", "w"], "workers"),
-        (["g", "u"], "uploads"), (["g", "f"], "flows"), (["g", "s"], "schedules"), (["g", "n"], "upload a file"),
-        (["p"], "pause live updates, and go on"), (["?"], "this page"), (["Esc"], "leave a field"),
+        (["g", "u"], "uploads"), (["g", "f"], "flows"), (["g", "b"], "batches"), (["g", "s"], "schedules"),
+        (["g", "m"], "limits"),
+        (["g", "n"], "upload a file"),
+        (["p"], "pause live updates, and go on"), (["?"], "this page"), (["Esc"], "leave a field, close a menu"),
     ]
 
     private static func show(_ visit: Visit) -> Response {

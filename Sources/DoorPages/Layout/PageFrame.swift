@@ -57,10 +57,13 @@ struct PageFrame {
         tag(.header, .class("bar")) {
             tag(.a, .class("brand"), .href(url(.overview))) { "Sluice" }
             if visit.principal != nil {
-                tag(.nav, .the(.label, "Pages")) {
-                    for entry in sections { link(entry) }
+                tag(.details, .class("pages")) {
+                    tag(.summary) { "☰ \(section?.title ?? "Pages")" }
+                    tag(.nav, .the(.label, "Pages")) {
+                        for entry in sections { link(entry) }
+                    }
+                    if visit.mayRead { search }
                 }
-                if visit.mayRead { search }
                 state
                 session
             }
@@ -79,7 +82,7 @@ struct PageFrame {
         tag(.form, .class("search"), .the(.role, "search"), .action(url(.commands))) {
             tag(
                 .input, .the(.type, "search"), .the(.name, "q"), .id("search"), .the(.label, "Find commands"),
-                .the(.placeholder, "Id, file or reason  /"), .the(.autocomplete, "off"), .the(.spellcheck, "false"),
+                .the(.placeholder, "Find: id, file, reason"), .the(.autocomplete, "off"), .the(.spellcheck, "false"),
                 .the(.maxlength, "200"))
         }
     }
@@ -90,7 +93,7 @@ struct PageFrame {
         let age = visit.now - live.asOf
         return tag(.span, .class("live \(live.hearsCoordinator ? "on" : "off")"), .id("live"), .the(.role, "status")) {
             tag(.span, .class("dot"), .the(.hidden, "true"))
-            tag(.span, .class("word"), .live("live"), .title("Pause with p")) {
+            tag(.span, .class("word"), .title("Pause with p")) {
                 if live.hearsCoordinator {
                     "as of \(age < .seconds(2) ? "now" : "\(age.shortText) ago")"
                 } else {
@@ -109,7 +112,7 @@ struct PageFrame {
                     (visit.principal?.scopes.map(\.rawValue).sorted() ?? []).joined(separator: ", ")
                 }
                 tag(
-                    .button, .the(.type, "button"), .data("pause", "1"), .data("script", "1"), .flag(.hidden)
+                    .button, .the(.type, "button"), .data("pause", "1"), .flag(.script), .flag(.hidden)
                 ) { "Pause updates" }
                 tag(.a, .href(url(.keys))) { "Keys" }
                 if visit.principal?.isSession == true {

@@ -1,6 +1,6 @@
 /// The pages that the navigation names.
 enum PageSection: String, CaseIterable {
-    case overview, commands, links, workers, uploads, flows, schedules, upload
+    case overview, commands, links, workers, uploads, flows, batches, schedules, limits, upload
 
     var title: String {
         switch self {
@@ -17,7 +17,9 @@ enum PageSection: String, CaseIterable {
         case .workers: .workers
         case .uploads: .uploads
         case .flows: .flows
+        case .batches: .batches
         case .schedules: .schedules
+        case .limits: .limits
         case .upload: .upload
         }
     }

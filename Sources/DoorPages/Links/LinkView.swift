@@ -31,9 +31,7 @@ enum LinkView {
     static func level(_ link: LinkReport, key: String) -> HTML {
         let (glyph, tone) = mark(link)
         let word = link.circuitBreaker != nil ? "no answer" : link.level.name
-        return tag(.span, .class("st \(tone)"), .live("\(key)-level")) {
-            "\(glyph) \(word)"
-        }
+        return RowParts.state(word, glyph: glyph, tone: tone, key: key)
     }
 
     private static func mark(_ link: LinkReport) -> (String, String) {

@@ -54,9 +54,11 @@ struct LinksPage: Sendable {
             }
             tag(.td, .class("num"), .live("\(key)-rate")) { Figures.rate(max(link.rate ?? link.goodput ?? 0, 0)) }
             tag(.td, .class("c-plot run")) { LinkView.sparkline(link, visit.live, key: key) }
-            tag(.td, .class("num dim"), .live("\(key)-slots")) { LinkView.slots(link) }
-            tag(.td, .class("num dim"), .live("\(key)-srtt")) { link.srtt.map { "\($0.milliseconds) ms" } ?? "" }
-            tag(.td, .class("c-reason cut dim"), .live("\(key)-reason")) { LinkView.sentence(link) }
+            tag(.td, .class("num dim"), .data("l", "in flight"), .live("\(key)-slots")) { LinkView.slots(link) }
+            tag(.td, .class("num dim"), .data("l", "round trip"), .live("\(key)-srtt")) {
+                link.srtt.map { "\($0.milliseconds) ms" } ?? ""
+            }
+            tag(.td, .class("c-reason dim"), .live("\(key)-reason")) { LinkView.sentence(link) }
         }
     }
 }

@@ -44,9 +44,9 @@ struct OneLinkView {
                 tag(.h2, .id("plot-title")) { "Goodput, the last hour" }
                 tag(.div, .data("s", "plot")) { LinkPlot(history: history, now: visit.now).html }
             }
+            if visit.mayControl, Destination(link.destination) != nil { settings }
             figures
             levels
-            if visit.mayControl, Destination(link.destination) != nil { settings }
         }
     }
 
@@ -54,15 +54,31 @@ struct OneLinkView {
         tag(.section, .class("panel"), .data("s", "figures"), .the(.label, "Figures")) {
             tag(.dl, .class("facts")) {
                 fact("Rate", Figures.rate(max(link.rate ?? link.goodput ?? 0, 0)))
-                fact("In flight", "\(LinkView.slots(link)) transfers")
+                fact("In flight", "\(LinkView.slots(link).replacing("/", with: " of ")) transfers")
                 if let reference = link.reference { fact("Usual", Figures.rate(reference)) }
                 if let time = link.srtt { fact("Round trip", "\(time.milliseconds) ms") }
                 if let remedy = link.remedy { fact("Better when", LinkText.clause(remedy, of: link.destination)) }
                 if let rate = link.maxRate { fact("Limited to", Figures.rate(rate)) }
-                for qos in QualityOfService.allCases {
-                    if let wait = link.gates[qos] { fact("\(qos.name) waits", LinkText.clause(wait, of: qos)) }
-                }
+                for wait in waits { fact(wait.classes, wait.text) }
             }
+        }
+    }
+
+    /// The qualities of service that wait, one entry a reason.
+    private var waits: [(classes: String, text: String)] {
+        var all: [(names: [String], text: String)] = []
+        for qos in QualityOfService.allCases {
+            guard let wait = link.gates[qos] else { continue }
+            let text = LinkText.clause(wait, of: qos).replacing("; \(qos.name) has", with: "; the policy is")
+            if let index = all.firstIndex(where: { $0.text == text }) {
+                all[index].names.append(qos.name)
+            } else {
+                all.append(([qos.name], text))
+            }
+        }
+        return all.map { entry in
+            entry.names.count == QualityOfService.allCases.count
+                ? ("All wait", entry.text) : (entry.names.joined(separator: ", ") + " wait", entry.text)
         }
     }
 

@@ -1,64 +1,145 @@
 internal import Commands
 internal import Console
+internal import Coordination
 internal import Door
 internal import DoorLive
 internal import Host
+internal import Inspection
+internal import NetworkControl
+internal import Sluice
 internal import Store
 
-/// The commands that only a person can bring on: those in doubt, and dead letters.
+/// The state that does not mend itself: each entry says what is wrong, and has the remedy beside it.
 struct Attention {
-    private static let shown = 3
+    private struct Entry {
+        /// Short, for the first column.
+        var word: String
+        var tone = "warn"
+        var text: String
+        var link: PageLink?
+        var remedy = HTML()
+    }
 
-    private var newest: [Command] = []
+    private static let maxLinks = 3
+
+    private let visit: Visit
+    private let pauses: [Pause]
+    private let newest: [CommandStatus: Command]
 
     init(_ visit: Visit) async throws(Problem) {
+        self.visit = visit
         let counts = visit.live.counts
-        guard counts[.inDoubt] + counts[.tooManyTimes] > 0 else { return }
-        newest = try await visit.services.store { store throws(StoreError) in
-            var all: [Command] = []
-            for status in [CommandStatus.inDoubt, .tooManyTimes] {
-                all += try store.page(
-                    CommandFilter(status: status), order: .newestFirst, after: nil, limit: Self.shown,
+        let statuses = [CommandStatus.inDoubt, .tooManyTimes].filter { counts[$0] > 0 }
+        let directory = visit.services.context.client.directory
+        let hasPauses = !visit.live.pauses.isEmpty
+        guard hasPauses || !statuses.isEmpty else {
+            (pauses, newest) = ([], [:])
+            return
+        }
+        (pauses, newest) = try await visit.services.store { store throws(StoreError) in
+            var newest: [CommandStatus: Command] = [:]
+            for status in statuses {
+                newest[status] = try store.page(
+                    CommandFilter(status: status), order: .newestFirst, after: nil, limit: 1,
                     until: .now + .milliseconds(100)
-                ).commands
+                ).commands.first
             }
-            return all
+            return (hasPauses ? try Instance(directory: directory, store: store).pauses() : [], newest)
         }
     }
 
-    func html(_ visit: Visit) -> HTML {
-        let counts = visit.live.counts
-        let (doubts, letters) = (counts[.inDoubt], counts[.tooManyTimes])
-        guard doubts + letters > 0 else { return HTML() }
-        let parts = [
-            doubts > 0 ? "\(Figures.grouped(Int64(doubts))) in doubt" : nil,
-            letters > 0 ? "\(Figures.grouped(Int64(letters))) gave up" : nil,
-        ]
+    var html: HTML {
+        let entries = entries
+        guard !entries.isEmpty else { return HTML() }
         return tag(.section, .class("panel attention"), .the(.labelledBy, "attention-title")) {
-            tag(.h2, .id("attention-title")) {
-                tag(.span, .the(.hidden, "true")) { "! " }
-                "\(Figures.grouped(Int64(doubts + letters))) need\(doubts + letters == 1 ? "s" : "") you: "
-                parts.compactMap(\.self).joined(separator: ", ")
-            }
-            tag(.ul, .class("rows")) {
-                for command in newest.prefix(Self.shown) {
-                    tag(.li) {
-                        command.status.html
-                        tag(.a, .class("grow"), .href(visit.url(.command(command.id)))) {
-                            tag(.bdi) { "\(command.type) \(RowParts.destination(command.destination))" }
-                        }
-                        tag(.span, .class("dim cut")) { tag(.bdi) { command.reason ?? "" } }
-                        command.updatedAt.html(now: visit.now)
-                    }
-                }
-            }
-            tag(.p) {
-                if doubts > 0 { tag(.a, .href(visit.url(.commands([("status", "inDoubt")])))) { "All in doubt" } }
-                if doubts > 0, letters > 0 { " · " }
-                if letters > 0 {
-                    tag(.a, .href(visit.url(.commands([("status", "tooManyTimes")])))) { "All that gave up" }
-                }
-            }
+            tag(.h2, .id("attention-title")) { entries.count == 1 ? "This needs you" : "These need you" }
+            tag(.ul, .class("rows")) { for entry in entries { row(entry) } }
         }
     }
+
+    private func row(_ entry: Entry) -> HTML {
+        tag(.li) {
+            RowParts.state(entry.word, glyph: entry.tone == "bad" ? "✕" : "!", tone: entry.tone)
+            if let link = entry.link {
+                tag(.a, .class("grow"), .href(visit.url(link))) { tag(.bdi) { entry.text } }
+            } else {
+                tag(.span, .class("grow")) { tag(.bdi) { entry.text } }
+            }
+            entry.remedy
+        }
+    }
+
+    private var entries: [Entry] { processes + held + links + commands }
+
+    private var processes: [Entry] {
+        let live = visit.live
+        var entries = live.warnings.map { Entry(word: "store", tone: "bad", text: $0) }
+        let waiting = live.counts[.new] + live.counts[.error]
+        let count = "\(Figures.grouped(Int64(waiting))) command\(waiting == 1 ? " waits" : "s wait")"
+        if !live.hearsCoordinator {
+            let text =
+                live.coordinatorPID.map { "Process \($0) has sent nothing for some seconds; \(count)." }
+                ?? "No coordinator runs, so nothing starts; \(count)."
+            entries.append(
+                Entry(word: "coordinator", tone: "bad", text: text, link: .workers, remedy: Self.code("sluice up")))
+        }
+        if waiting > 0, !live.workers.contains(where: { $0.state == .ready }) {
+            entries.append(
+                Entry(
+                    word: "workers", tone: "bad", text: "No worker takes commands; \(count).", link: .workers,
+                    remedy: Self.code("sluice worker")))
+        }
+        return entries
+    }
+
+    private var held: [Entry] {
+        let pauses = pauses.map { pause in
+            var entry = Entry(word: "paused", text: "\(pause.scope.prefix(1).uppercased())\(pause.scope.dropFirst())")
+            if let since = Timestamp(rfc3339: pause.since) {
+                entry.text += ", for \((visit.now - since).roundText)"
+            }
+            if visit.mayControl {
+                entry.remedy = RowParts.button(
+                    "resume", visit.url(PageLink("resume")), label: "Resume \(pause.scope)",
+                    fields: [("qos", pause.qos?.name ?? ""), ("destination", pause.destination?.text ?? "")])
+            }
+            return entry
+        }
+        return pauses
+            + visit.live.relations.schedules.held.prefix(2).map { held in
+                Entry(word: "schedule", text: "“\(held.name)” does not fire: \(held.reason)", link: .schedules)
+            }
+    }
+
+    private var links: [Entry] {
+        let down = visit.live.links.shown.filter { $0.level == .offline || $0.circuitBreaker != nil }
+        var entries = down.prefix(Self.maxLinks).map { link in
+            let sentence = LinkView.sentence(link)
+            return Entry(
+                word: link.circuitBreaker == nil ? "offline" : "no answer", tone: "bad",
+                text: LinkView.name(link) + (sentence.isEmpty ? "" : ": \(sentence)"), link: LinkView.page(link))
+        }
+        if down.count > Self.maxLinks {
+            entries.append(
+                Entry(
+                    word: "offline", tone: "bad", text: "\(down.count - Self.maxLinks) more links carry nothing",
+                    link: .links))
+        }
+        return entries
+    }
+
+    private var commands: [Entry] {
+        [(CommandStatus.inDoubt, "may have arrived, and wait for a decision"), (.tooManyTimes, "gave up")].compactMap {
+            status, words in
+            let count = visit.live.counts[status]
+            guard count > 0 else { return nil }
+            let reason = newest[status]?.reason.map { " · newest: \($0)" } ?? ""
+            return Entry(
+                word: status.word, tone: status.tone,
+                text: "\(Figures.grouped(Int64(count))) command\(count == 1 ? "" : "s") \(words)\(reason)",
+                link: .commands([("status", status.name)]))
+        }
+    }
+
+    private static func code(_ text: String) -> HTML { tag(.code) { text } }
 }

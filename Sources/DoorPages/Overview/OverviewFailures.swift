@@ -1,52 +1,78 @@
 internal import Commands
 internal import Console
+internal import Door
 internal import DoorLive
+internal import Store
 
-/// Failures by their reason, the newest first.
+/// Failures since the start of the door by their cause, the newest first, with the present status of the newest command.
 struct OverviewFailures {
-    private static let shown = 10
+    private static let shown = 8
 
     let visit: Visit
+    private let rows: [(group: FailureGroups.Group, command: Command?)]
 
-    init(_ visit: Visit) { self.visit = visit }
+    init(_ visit: Visit) async throws(Problem) {
+        self.visit = visit
+        let groups = FailureGroups(visit.live.problems).groups.prefix(Self.shown)
+        guard !groups.isEmpty else {
+            rows = []
+            return
+        }
+        rows = try await visit.services.store { store throws(StoreError) in
+            var rows: [(FailureGroups.Group, Command?)] = []
+            for group in groups {
+                rows.append(
+                    (group, try store.ifUsable { () throws(StoreError) in try store.command(group.newest) } ?? nil))
+            }
+            return rows
+        }
+    }
 
     var html: HTML {
-        let problems = visit.live.problems
-        guard !problems.isEmpty else { return HTML() }
+        guard !rows.isEmpty else { return HTML() }
         return tag(.section, .class("panel"), .the(.labelledBy, "failed-title")) {
             tag(.h2, .id("failed-title")) {
-                "Failed"
-                tag(.a, .class("all"), .href(visit.url(.commands([("status", "error")])))) { "all that retry" }
+                "Failures by cause"
+                tag(.a, .class("all"), .href(visit.url(.commands([("status", "error")])))) { "all that wait to retry" }
             }
-            tag(.ul, .class("rows")) { for problem in problems.prefix(Self.shown) { row(problem) } }
+            tag(.ul, .class("rows")) { for row in rows { item(row.group, row.command) } }
         }
     }
 
-    private func row(_ problem: WatchState.Problem) -> HTML {
-        let status = CommandStatus(name: problem.status)
-        let text = String(problem.reason.prefix(120))
-        let query = [("status", problem.status), ("in", "reason"), ("q", text)]
-        return tag(.li, .class("failure")) {
-            if let status { status.html }
-            if problem.count > 1 { tag(.b, .class("num")) { "\(Figures.grouped(Int64(problem.count))) ×" } }
-            tag(.a, .class("grow"), .href(visit.url(.commands(query)))) { tag(.bdi) { problem.reason } }
-            if let time = Timestamp(rfc3339: problem.at) { time.html(now: visit.now) }
-            if visit.mayControl, let status, status == .error || status == .tooManyTimes {
-                bulk("retry", problem, text)
-                if status == .error { bulk("cancel", problem, text, asks: "Cancel all commands with this failure?") }
+    private func item(_ group: FailureGroups.Group, _ command: Command?) -> HTML {
+        tag(.li, .class("failure")) {
+            if let command { command.status.html } else { tag(.span, .class("st dim")) { "pruned" } }
+            tag(.b, .class("num")) { group.count > 1 ? "\(Figures.grouped(Int64(group.count))) ×" : "" }
+            tag(.a, .class("grow"), .href(visit.url(.commands(query(group, command))))) {
+                tag(.bdi) { group.pattern.isEmpty ? "without a reason" : group.pattern }
             }
-            if let id = CommandID(problem.id) { tag(.a, .href(visit.url(.command(id)))) { "newest" } }
+            group.at.html(now: visit.now)
+            tag(.span, .class("end")) {
+                if visit.mayControl, let command, [.error, .tooManyTimes].contains(command.status) {
+                    bulk("retry", group, command)
+                }
+                tag(.a, .href(visit.url(.command(group.newest))), .the(.label, "The newest: \(group.pattern)")) {
+                    "newest"
+                }
+            }
         }
     }
 
-    /// Changes all commands that have failed so, in the background.
-    private func bulk(_ verb: String, _ problem: WatchState.Problem, _ text: String, asks: String? = nil) -> HTML {
-        RowParts.button(
-            problem.count > 1 ? "\(verb) all" : verb, visit.url(PageLink("commands", "act")),
-            label: "\(verb) all that failed so", tone: "quiet",
-            fields: [
-                ("f-status", problem.status), ("f-in", "reason"), ("f-q", text), ("scope", "all"), ("verb", verb),
-            ],
-            asks: asks)
+    private func query(_ group: FailureGroups.Group, _ command: Command?) -> [(name: String, value: String)] {
+        guard !group.search.isEmpty else { return [("status", "error")] }
+        var items = [(name: "q", value: group.search), (name: "in", value: "reason")]
+        if let to = command?.destination, to != .none { items.append((name: "to", value: to.text)) }
+        return items
+    }
+
+    /// Leads to the question whether all commands that have failed so shall change.
+    private func bulk(_ verb: String, _ group: FailureGroups.Group, _ command: Command) -> HTML {
+        let fields = query(group, command).map { ("f-\($0.name)", $0.value) }
+        return RowParts.button(
+            group.count > 1 ? "\(verb) all" : verb, visit.url(PageLink("commands", "act")),
+            label: "\(verb) all: \(group.pattern)", tone: "quiet",
+            fields: fields.filter { $0.0 != "f-status" } + [
+                ("f-status", command.status.name), ("scope", "all"), ("verb", verb), ("back", "/"),
+            ])
     }
 }

@@ -20,7 +20,7 @@ struct OverviewLinks {
                 tag(.a, .class("all"), .href(visit.url(.links))) { "all \(links.count)" }
             }
             if shown.isEmpty {
-                tag(.p, .class("dim")) { "No link is known yet: none was used since the coordinator has started." }
+                tag(.p, .class("dim")) { "No link is known yet: none was used since the coordinator started." }
             } else {
                 tag(.ul, .class("rows")) { for link in shown { row(link) } }
             }
@@ -36,7 +36,9 @@ struct OverviewLinks {
                 Figures.rate(max(link.rate ?? link.goodput ?? 0, 0))
             }
             LinkView.sparkline(link, visit.live, key: key)
-            tag(.span, .class("num dim slots"), .live("\(key)-slots")) { LinkView.slots(link) }
+            tag(.span, .class("num dim slots"), .live("\(key)-slots"), .title("transfers in flight / limit")) {
+                LinkView.slots(link)
+            }
             tag(.span, .class("dim cut"), .live("\(key)-reason")) { LinkView.sentence(link) }
         }
     }

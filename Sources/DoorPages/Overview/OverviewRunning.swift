@@ -24,6 +24,9 @@ struct OverviewRunning {
                 tag(.p, .class("dim")) { "No command is running." }
             } else {
                 tag(.ul, .class("rows")) { for command in running.prefix(Self.shown) { row(command) } }
+                if running.count > Self.shown {
+                    tag(.p, .class("dim")) { "The \(Self.shown) that run longest." }
+                }
             }
         }
     }
@@ -42,12 +45,14 @@ struct OverviewRunning {
             if progress.total > 0 || progress.offset > 0 {
                 RowParts.progress(
                     progress.offset, of: progress.total, label: "Progress of \(command.name ?? command.type)", key: key)
+            } else {
+                tag(.span, .class("prog"))
             }
             tag(.span, .class("num rate"), .live("\(key)-rate")) {
                 progress.rate > 0 ? Figures.rate(progress.rate) : ""
             }
-            tag(.span, .class("num dim"), .live("\(key)-left")) {
-                left(progress) ?? (visit.now - command.since).shortText
+            tag(.span, .class("num dim rate"), .live("\(key)-left")) {
+                left(progress) ?? "for \((visit.now - command.since).roundText)"
             }
             if visit.mayControl {
                 RowParts.button(

@@ -24,10 +24,14 @@ struct ScheduleRow {
                 tag(.span, .class("dim")) { " \(definition.zone)" }
             }
             tag(.td) { tag(.bdi) { submits } }
-            tag(.td, .class("num"), .live("\(key)-fired")) { Figures.grouped(schedule.state.fired) }
-            tag(.td, .class("num dim"), .live("\(key)-skipped")) { Figures.grouped(schedule.state.skipped) }
-            tag(.td, .live("\(key)-next")) { next }
-            tag(.td) { if visit.mayControl { buttons } }
+            tag(.td, .class("num"), .data("l", "fired"), .live("\(key)-fired")) {
+                Figures.grouped(schedule.state.fired)
+            }
+            tag(.td, .class("num dim"), .data("l", "skipped"), .live("\(key)-skipped")) {
+                Figures.grouped(schedule.state.skipped)
+            }
+            tag(.td, .class("c-wide"), .live("\(key)-next")) { next }
+            tag(.td, .class("end")) { if visit.mayControl { buttons } }
         }
     }
 
@@ -40,7 +44,7 @@ struct ScheduleRow {
 
     private var next: HTML {
         let state = schedule.state
-        if state.paused { return tag(.span, .class("st warn")) { "⏸ paused" } }
+        if state.paused { return RowParts.state("paused", glyph: "‖", tone: "warn") }
         if let reason = state.reason { return tag(.span, .class("bad")) { "held: \(reason)" } }
         guard let next = state.next else { return tag(.span, .class("dim")) { "no time follows" } }
         let times =

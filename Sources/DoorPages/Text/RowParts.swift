@@ -3,16 +3,27 @@ internal import Console
 
 /// Parts of rows that several pages have.
 enum RowParts {
+    /// A word with a glyph before it, which the style shows, and which is not read out.
+    static func state(_ word: String, glyph: String, tone: String, title: String? = nil, key: String? = nil) -> HTML {
+        tag(
+            .span, .class("st \(tone)"), .data("g", glyph), title.map { .title($0) }, key.map { .live("\($0)-state") }
+        ) { word }
+    }
+
     /// A bar with its share in words.
-    /// - Parameter key: of the live update; nil for none.
-    static func progress(_ offset: Int64, of total: Int64, label: String, key: String? = nil) -> HTML {
+    /// - Parameters:
+    ///   - key: of the live update; nil for none.
+    ///   - empty: shown where the total is not known or zero; nil: the offset in bytes.
+    static func progress(_ offset: Int64, of total: Int64, label: String, key: String? = nil, empty: String? = nil)
+        -> HTML
+    {
         let share = total > 0 ? min(max(Double(offset) / Double(total), 0), 1) : 0
         return tag(.span, .class("prog")) {
             tag(
                 .progress, .the(.max, "1000"), .the(.value, "\(Int(share * 1000))"), .the(.label, label),
                 key.map { .live("\($0)-bar") })
             tag(.span, .class("num"), key.map { .live("\($0)-share") }) {
-                total > 0 ? "\(Int(share * 100)) %" : Figures.bytes(offset)
+                total > 0 ? "\(Int(share * 100)) %" : empty ?? Figures.bytes(offset)
             }
         }
     }

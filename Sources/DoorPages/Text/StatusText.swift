@@ -36,9 +36,6 @@ extension CommandStatus {
     }
 
     var html: HTML {
-        tag(.span, .class("st \(tone)"), word == name ? nil : .title(name)) {
-            tag(.span, .the(.hidden, "true")) { glyph }
-            " \(word)"
-        }
+        RowParts.state(word, glyph: glyph, tone: tone, title: word == name ? nil : name)
     }
 }

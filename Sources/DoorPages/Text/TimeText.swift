@@ -16,15 +16,15 @@ extension Timestamp {
     var exactHTML: HTML {
         let text = description
         return tag(
-            .time, .the(.datetime, text), .data("exact", "1"),
+            .time, .the(.datetime, text), .flag(.exact),
             .title("\(text.prefix(10)) \(text.dropFirst(11).prefix(12)) UTC")
         ) { "\(text.dropFirst(11).prefix(12))" }
     }
 
     /// How long ago, in one unit.
     func ageHTML(now: Timestamp) -> HTML {
-        let text = description
-        return tag(.time, .the(.datetime, text), .data("age", "1")) {
+        let text = "\(description.prefix(19))Z"
+        return tag(.time, .the(.datetime, text), .flag(.age)) {
             (now - self).roundText
         }
     }

@@ -19,27 +19,33 @@ struct UploadRow {
     private var key: String { "up-\(upload.id)" }
 
     var item: HTML {
-        tag(.li, .class("running"), .data("row", upload.id.description)) {
+        tag(.li, .class("up"), .data("row", upload.id.description)) {
             RowParts.shortID(upload.id)
             tag(.span, .class("grow")) {
                 tag(.bdi) { name }
                 if let route = upload.facts.route { tag(.span, .class("dim")) { " → \(route)" } }
             }
+            tag(.span, .class("num dim rate"), .live("\(key)-size")) { size }
             if upload.state == .open {
                 RowParts.progress(upload.offset, of: upload.length ?? 0, label: "Progress of \(name)", key: key)
             } else {
-                tag(.span, .class("num")) { Figures.bytes(upload.offset) }
+                tag(.span, .class("prog"))
             }
-            tag(.span, .live("\(key)-state"), .class("upstate")) { state }
-            end
+            tag(.span, .live("\(key)-state"), .class("upstate \(isStalled ? "warn" : "")")) { tag(.bdi) { state } }
+            tag(.span, .class("end")) { end }
         }
     }
 
+    private var size: String {
+        guard upload.state == .open, let length = upload.length else { return Figures.bytes(upload.offset) }
+        return "\(Figures.bytes(upload.offset)) of \(Figures.bytes(length))"
+    }
+
+    private var isStalled: Bool { upload.state == .open && visit.now - upload.updatedAt > Self.stall }
+
     private var state: String {
         switch upload.state {
-        case .open:
-            let idle = visit.now - upload.updatedAt
-            return idle > Self.stall ? "stalled \(idle.roundText)" : "receiving"
+        case .open: return isStalled ? "stalled \((visit.now - upload.updatedAt).roundText)" : "receiving"
         case .complete: return upload.command == nil ? "stored" : "done"
         case .ended: return upload.reason ?? "ended"
         }

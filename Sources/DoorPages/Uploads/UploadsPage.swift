@@ -25,10 +25,10 @@ struct UploadsPage: Sendable {
                 tag(.h1) { "Uploads in" }
                 if visit.mayUpload { tag(.a, .class("button primary"), .href(visit.url(.upload))) { "+ Upload" } }
             }
-            list("Open", "open", open, visit, empty: "No upload is open.")
+            list("Open", "open", open, visit, empty: "No upload comes in now.")
             list(
-                "Finished", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), visit,
-                empty: "No upload has finished yet.")
+                "Ended", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), visit,
+                empty: "No upload has ended yet.")
         }
     }
 

@@ -30,7 +30,7 @@ struct WorkersPage: Sendable {
         tag(.table, .class("list")) {
             tag(.thead) {
                 tag(.tr) {
-                    for title in ["Worker", "State", "In flight", "Types", "Longest"] {
+                    for title in ["Worker", "State", "In flight", "Types", "Runs longest"] {
                         tag(.th, .the(.scope, "col")) { title }
                     }
                 }
@@ -51,10 +51,14 @@ struct WorkersPage: Sendable {
                 "\(worker.seat) "
                 tag(.span, .class("dim")) { "pid \(worker.pid)" }
             }
-            tag(.td) { tag(.span, .class("st \(tone)")) { "\(glyph) \(worker.state.rawValue)" } }
-            tag(.td, .class("num")) { worker.concurrency.map { "\(worker.inFlight)/\($0)" } ?? "\(worker.inFlight)" }
-            tag(.td, .class("dim")) { worker.isLimited ? (worker.types ?? []).joined(separator: ", ") : "all" }
-            tag(.td, .class("c-reason cut")) {
+            tag(.td) { RowParts.state(worker.state.rawValue, glyph: glyph, tone: tone) }
+            tag(.td, .class("num"), .data("l", "in flight")) {
+                worker.concurrency.map { "\(worker.inFlight)/\($0)" } ?? "\(worker.inFlight)"
+            }
+            tag(.td, .class("dim"), .data("l", "types")) {
+                worker.isLimited ? (worker.types ?? []).joined(separator: ", ") : "all"
+            }
+            tag(.td, .class("c-reason")) {
                 if let longest = worker.running.first {
                     tag(.a, .href(visit.url(.command(longest.id)))) { tag(.bdi) { longest.name ?? longest.type } }
                     tag(.span, .class("dim")) { " \((visit.now - longest.since).shortText)" }

@@ -1,0 +1,65 @@
+internal import Commands
+internal import Host
+internal import Store
+
+/// Everything that the page of a batch shows.
+struct BatchDetails: Sendable {
+    private static let maxCounted = 20_000
+    private static let time: Duration = .milliseconds(250)
+    private static let maxCallbacks = 10
+    private static let maxFailed = 10
+
+    var batch: BatchState
+    /// The members that were counted.
+    var members: [CommandStatus: Int] = [:]
+    /// False where members were not counted, because there are many.
+    var isComplete = false
+    /// The newest members that have failed.
+    var failed: [Command] = []
+    /// The commands that run after the end of the batch, and the end that each waits for; nil where it has come.
+    var callbacks: [(command: Command, condition: DependencyCondition?)] = []
+
+    /// - Returns: nil where there is no such batch.
+    static func read(_ id: CommandID, _ store: any CommandStore) throws(StoreError) -> BatchDetails? {
+        guard let batch = try store.batch(id) else { return nil }
+        var details = BatchDetails(batch: batch)
+        try details.count(store)
+        try details.findCallbacks(store)
+        return details
+    }
+
+    private mutating func count(_ store: any CommandStore) throws(StoreError) {
+        var filter = CommandFilter()
+        filter.batch = batch.command.id
+        var after: CommandID?
+        var counted = 0
+        let end = MonotonicTime.now + Self.time
+        repeat {
+            let page = try store.page(filter, order: .newestFirst, after: after, limit: 1000, until: end)
+            for command in page.commands {
+                members[command.status, default: 0] += 1
+                guard failed.count < Self.maxFailed else { continue }
+                if command.status == .tooManyTimes || command.status == .inDoubt { failed.append(command) }
+            }
+            counted += page.commands.count
+            after = page.next
+        } while after != nil && counted < Self.maxCounted && MonotonicTime.now < end
+        isComplete = after == nil
+    }
+
+    /// A batch and its callbacks are submitted in one transaction, so they share the millisecond and the shard.
+    private mutating func findCallbacks(_ store: any CommandStore) throws(StoreError) {
+        let id = batch.command.id
+        var filter = CommandFilter()
+        filter.from = batch.command.createdAt
+        filter.before = batch.command.createdAt + .milliseconds(1)
+        let page = try store.page(filter, order: .oldestFirst, after: id, limit: 100, until: .now + Self.time)
+        for command in page.commands where command.batch == nil {
+            guard callbacks.count < Self.maxCallbacks,
+                command.id.shard(of: store.shardCount) == id.shard(of: store.shardCount),
+                let waits = try store.dependencies(of: command.id, limit: 1), waits.flow == id
+            else { continue }
+            callbacks.append((command, waits.open > 0 ? waits.parents.first?.condition : nil))
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import Commands
+internal import Inspection
+
+/// Why a command does not run, or how it ended, and what a person can do: the first sentence is the answer.
+struct CommandReasons {
+    let visit: Visit
+    let details: CommandDetails
+
+    private var command: Command { details.command }
+
+    var html: HTML {
+        if let end { return sentence(end.text, end.remedy, isFirst: true) }
+        var all = HTML()
+        for (index, reason) in details.reasons.enumerated() {
+            let threshold = reason.threshold.map { "; it needs \($0)" } ?? ""
+            all.append(sentence(Self.capitalised(reason.measured) + threshold, reason.remedy, isFirst: index == 0))
+            if let link = link(reason) {
+                all.append(tag(.p) { tag(.a, .href(visit.url(link.page))) { link.text } })
+            }
+        }
+        return all
+    }
+
+    /// A command that has ended has its remedy as a button, so no command line is shown.
+    private var end: (text: String, remedy: String)? {
+        let reason = command.reason.map { ": \($0)" } ?? ""
+        return switch command.status {
+        case .success: ("It succeeded\(reason)", "Nothing more will happen")
+        case .cancelled: ("It was cancelled\(reason)", "“Retry” runs it again")
+        case .tooManyTimes: ("It was given up\(reason)", "“Retry” gives it all its tries again")
+        case .inDoubt:
+            (
+                "It may have arrived, and must not be sent twice\(reason)",
+                "Look at \(command.destination == .none ? "its effect" : command.destination.text), then settle it above"
+            )
+        default: nil
+        }
+    }
+
+    private func sentence(_ text: String, _ remedy: String, isFirst: Bool) -> HTML {
+        tag(.p, .class(isFirst ? "why" : "")) {
+            tag(.bdi) { "\(text)." }
+            tag(.span, .class("dim")) { " \(remedy)." }
+        }
+    }
+
+    /// The page of the rule that holds the command.
+    private func link(_ reason: WaitReason) -> (page: PageLink, text: String)? {
+        switch reason.name {
+        case "rate": command.limit.map { (.limit($0), "The limit “\($0)”") }
+        case "link", "linkWait", "circuitBreaker", "linkLimit", "pushback", "slowStart", "probes", "untried",
+            "maxTransfers":
+            command.destination == .none
+                ? nil : (PageLink("links", "up", LinkView.part(command.destination.text)), "Its link")
+        case "worker", "type", "slots", "places", "coordinator", "suspect": (.workers, "The workers")
+        case "pause": (.overview, "The pauses")
+        default: nil
+        }
+    }
+
+    private static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+}
