@@ -3,7 +3,7 @@
   const form = document.getElementById("drop");
   if (!form) return;
   const list = document.getElementById("transfers");
-  const input = form.querySelector("input[type=file]");
+  const inputs = form.querySelectorAll("input[type=file]");
   const route = form.querySelector("select[name=route]");
   const endpoint = form.dataset.endpoint;
   const slice = 8 << 20;
@@ -22,7 +22,7 @@
 
   // A file that was begun before a reload goes on from the offset that the server has.
   const stored = {
-    key: (file) => "sluice-upload " + [endpoint, route ? route.value : "", file.name, file.size, file.lastModified].join("|"),
+    key: (file, path) => "sluice-upload " + [endpoint, route ? route.value : "", path, file.size, file.lastModified].join("|"),
     get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
     set: (key, url) => { try { localStorage.setItem(key, url); } catch { /* It then begins again after a reload. */ } },
     remove: (key) => { try { localStorage.removeItem(key); } catch { /* as above */ } },
@@ -36,28 +36,28 @@
   };
 
   class Transfer {
-    constructor(file) {
+    // The path is that in a folder, or the name.
+    constructor(file, path, key) {
       this.file = file;
-      this.key = stored.key(file);
+      this.path = path;
+      this.key = key;
       this.routeName = route ? route.value : "";
       this.url = stored.get(this.key);
-      // A creation whose response is lost is repeated, and finds its upload.
-      this.creation = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
       this.offset = 0;
       this.state = "waiting";
       this.failures = 0;
       this.samples = [];
       const row = this.row = element("li", "running");
       const name = element("span", "grow");
-      name.append(element("bdi", "", file.name));
+      name.append(element("bdi", "", path));
       this.bar = element("progress");
       this.bar.max = 1000;
       this.bar.value = 0;
-      this.bar.setAttribute("aria-label", "Progress of " + file.name);
+      this.bar.setAttribute("aria-label", "Progress of " + path);
       const prog = element("span", "prog");
       this.share = element("span", "num", "0 %");
       prog.append(this.bar, this.share);
-      this.word = element("span", "upstate dim");
+      this.word = element("span", "upstate");
       this.toggle = element("button", "quiet", "pause");
       this.end = element("button", "quiet", "cancel");
       for (const button of [this.toggle, this.end]) button.type = "button";
@@ -75,11 +75,19 @@
       this.share.textContent = Math.floor(value / 10) + " %";
       this.row.dataset.state = this.state;
       this.toggle.textContent = this.state === "paused" ? "resume" : this.state === "failed" ? "try again" : "pause";
+      for (const button of [this.toggle, this.end]) {
+        button.setAttribute("aria-label", button.textContent + " " + this.path);
+      }
       const over = this.state === "done" || this.state === "cancelled" || this.state === "refused";
       this.toggle.hidden = over;
       this.end.hidden = over;
       this.word.classList.toggle("bad", this.state === "failed" || this.state === "refused");
       this.word.textContent = text || this.state;
+      if (this.state === "done" && this.routeName && this.url) {
+        const link = element("a", "", "its command");
+        link.href = document.body.dataset.root + "commands/" + this.url.split("/").pop();
+        this.word.append(" · ", link);
+      }
     }
 
     rate(offset) {
@@ -111,13 +119,19 @@
       try { return JSON.parse(xhr.responseText).detail; } catch { return "status " + xhr.status; }
     }
 
+    // Room on the disk does not come by waiting: a person makes it, and then tries again.
+    refusal(xhr) {
+      const isFinal = xhr.status < 500 && xhr.status !== 429 && xhr.status !== 409 && xhr.status !== 423;
+      return Object.assign(new Error(this.reason(xhr)), { isFinal, isOver: xhr.status === 507 });
+    }
+
     async create() {
-      const metadata = "filename " + base64(this.file.name) + (this.file.type ? ",filetype " + base64(this.file.type) : "");
+      const pairs = [["filename", this.file.name], ["filetype", this.file.type]];
+      if (this.path !== this.file.name) pairs.push(["relativePath", this.path]);
+      const metadata = pairs.filter((pair) => pair[1]).map((pair) => pair[0] + " " + base64(pair[1])).join(",");
       const url = endpoint + (this.routeName ? "?route=" + encodeURIComponent(this.routeName) : "");
-      const xhr = await this.request("POST", url, {
-        "Upload-Length": String(this.file.size), "Upload-Metadata": metadata, "Idempotency-Key": '"' + this.creation + '"',
-      });
-      if (xhr.status !== 201) throw Object.assign(new Error(this.reason(xhr)), { isFinal: xhr.status < 500 && xhr.status !== 429 });
+      const xhr = await this.request("POST", url, { "Upload-Length": String(this.file.size), "Upload-Metadata": metadata });
+      if (xhr.status !== 201) throw this.refusal(xhr);
       this.url = new URL(xhr.getResponseHeader("Location"), location.href).pathname;
       stored.set(this.key, this.url);
       this.offset = 0;
@@ -147,8 +161,7 @@
           this.show(this.rate(this.offset));
         });
         this.offset = start;
-        if (xhr.status === 409 || xhr.status >= 500 || xhr.status === 429) throw new Error(this.reason(xhr));
-        if (xhr.status !== 204) throw Object.assign(new Error(this.reason(xhr)), { isFinal: true });
+        if (xhr.status !== 204) throw this.refusal(xhr);
         this.offset = Number(xhr.getResponseHeader("Upload-Offset"));
         this.failures = 0;
         this.show(this.rate(this.offset));
@@ -200,8 +213,11 @@
 
   const queue = {
     transfers: [],
-    add(file) {
-      const transfer = new Transfer(file);
+    add(file, path) {
+      const key = stored.key(file, path);
+      // A file that is chosen twice is one transfer: two would send the same bytes to one upload.
+      if (this.transfers.some((t) => t.key === key && !["done", "cancelled", "refused"].includes(t.state))) return;
+      const transfer = new Transfer(file, path, key);
       if (file.size > limit()) {
         transfer.state = "refused";
         transfer.show("larger than " + size(limit()) + ", the limit" + (transfer.routeName ? " of the route" : ""));
@@ -212,9 +228,32 @@
       for (const t of this.transfers.filter((t) => t.state === "waiting").slice(0, Math.max(0, 2 - running))) t.run();
     },
   };
-  const take = (files) => { for (const file of files) queue.add(file); queue.next(); };
+  const take = (files) => {
+    for (const file of files) queue.add(file, file.webkitRelativePath || file.name);
+    queue.next();
+  };
+  // The files of a folder that was dropped; a reader gives at most 100 entries at a time.
+  const walk = async (entry) => {
+    if (entry.isFile) {
+      const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
+      if (file) queue.add(file, entry.fullPath.replace(/^\//, ""));
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const entries = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
+      if (!entries.length) return;
+      for (const next of entries) await walk(next);
+    }
+  };
+  const takeTransfer = async (transfer) => {
+    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry());
+    if (!entries.some((entry) => entry && entry.isDirectory)) return take(transfer.files);
+    for (const entry of entries) if (entry) await walk(entry);
+    queue.next();
+  };
 
-  input.addEventListener("change", () => { take(input.files); input.value = ""; });
+  for (const input of inputs) input.addEventListener("change", () => { take([...input.files]); input.value = ""; });
   form.addEventListener("submit", (event) => event.preventDefault());
   const zone = document.documentElement;
   zone.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
@@ -222,7 +261,7 @@
   zone.addEventListener("drop", (event) => {
     event.preventDefault();
     form.classList.remove("over");
-    take(event.dataTransfer.files);
+    takeTransfer(event.dataTransfer);
   });
   document.addEventListener("paste", (event) => { if (event.clipboardData.files.length) take(event.clipboardData.files); });
   addEventListener("beforeunload", (event) => {

@@ -24,8 +24,9 @@ struct DropPage: Sendable {
                 tag(.section, .class("panel"), .the(.label, "Files of this page")) {
                     tag(.ul, .class("rows"), .id("transfers"), .the(.live, "off")) {}
                     tag(.p, .class("dim")) {
-                        "Up to \(Figures.bytes(limit)) a file. A file that was cut goes on where it stopped, also after a reload: "
-                        "choose it again."
+                        "Up to \(Figures.bytes(limit)) a file. A file that was cut goes on where it stopped: after a reload, "
+                        "choose it again. "
+                        if visit.mayRead { tag(.a, .href(visit.url(.uploads))) { "All uploads" } }
                     }
                 }
             }
@@ -52,9 +53,15 @@ struct DropPage: Sendable {
                     }
                 }
             }
-            tag(.p, .data("script", "1"), .flag(.hidden)) { "Drop files here, paste them, or choose them:" }
+            tag(.p, .flag(.script), .flag(.hidden)) {
+                "Drop files or a folder anywhere on this page, paste files, or choose them:"
+            }
             tag(
                 .input, .the(.type, "file"), .the(.name, "file"), .id("file"), .flag(.multiple), .the(.label, "Files"))
+            tag(.label, .class("folder"), .flag(.script), .flag(.hidden)) {
+                "or a folder "
+                tag(.input, .the(.type, "file"), .id("folder"), .flag(.folder), .the(.label, "A folder"))
+            }
             tag(.button, .the(.type, "submit"), .class("primary"), .data("plain", "1")) { "Upload" }
         }
     }
