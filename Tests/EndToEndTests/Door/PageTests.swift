@@ -8,70 +8,108 @@ extension EndToEndTests {
     /// The pages of a door in a headless Chromium.
     @Suite(.serialized, .enabled(if: isAvailable(program("chromedriver") != nil && PythonScript.has("selenium"))))
     struct PageTests {
-        private static let script = "page-browser.py"
-
-        /// A door with commands of several statuses, one with a hostile name, and a flow.
+        /// A door with commands of several statuses, one with a hostile name, flows, a batch, a limit and a pause.
         private static func with(_ body: (Installation, DoorRig) async throws -> Void) async throws {
             try await Installation.with { installation in
+                let settings = "door: {maxUploadSize: 64MiB, uploadQuota: 80MiB, minFreeSpace: 1MiB}\n"
+                try FileManager.default.createDirectory(
+                    atPath: installation.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+                )
+                try Data(settings.utf8).write(to: URL(fileURLWithPath: "\(installation.data)/sluice.yaml"))
                 let door = try await DoorRig(installation)
                 let name = "\"><svg onload=alert(1)>\u{202E}gpj 🙂"
                 let file = try installation.directory.file(name, Array("x".utf8))
-                for target in ["https://a.invalid/in/", "https://b.invalid/in/"] {
-                    let put = try await installation.sluice("put", file, "--to", target)
-                    #expect(put.code == 0, "\(put.errors)")
+                let wide = "name: wide\nnodes:\n" + (0..<200).map { "  n\($0): {type: noop}\n" }.joined()
+                let lines = String(repeating: "{\"payload\":{}}\n", count: 8)
+                let commands: [(arguments: [String], input: String?)] = [
+                    (["put", file, "--to", "https://a.invalid/in/"], nil),
+                    (["put", file, "--to", "https://b.invalid/in/"], nil),
+                    (
+                        ["flow", "submit", "-"],
+                        "name: import\nnodes:\n  a: {type: noop}\n  b: {type: noop, after: a}\n"
+                    ),
+                    (["flow", "submit", "-"], wide),
+                    (["limit", "set", "slow", "--starts", "5/h"], nil),
+                    (["batch", "submit", "noop", "-", "--name", "<b>", "--then-end", "{\"type\": \"noop\"}"], lines),
+                    (["submit", "noop", "--limit", "slow"], nil), (["submit", "noop", "--payload", "-"], lines),
+                    (["pause", "--destination", "https://a.invalid"], nil),
+                    (["schedule", "put", "beat", "0 4 * * *", "noop"], nil),
+                ]
+                for command in commands {
+                    let finished = try await installation.run(
+                        program: "\(Installation.bin)/sluice", command.arguments + ["--data", installation.data],
+                        input: command.input.map { Array($0.utf8) })
+                    #expect(finished.code == 0, "\(command.arguments): \(finished.errors)")
                 }
-                let flow = try installation.directory.file(
-                    "flow.yaml", Array("name: import\nnodes:\n  a: {type: noop}\n  b: {type: noop, after: a}\n".utf8))
-                let submitted = try await installation.sluice("flow", "submit", flow)
-                #expect(submitted.code == 0, "\(submitted.errors)")
                 try await body(installation, door)
             }
         }
 
-        private static func start(
-            _ mode: String, _ installation: Installation, _ door: DoorRig, _ arguments: [String] = []
-        ) throws -> ChildProcess {
+        /// Runs a mode of the program `pages`, and does what it asks for.
+        private static func run(_ mode: String, _ installation: Installation, _ door: DoorRig) async throws {
             let python = try #require(PythonScript.interpreter(with: "selenium"), "deploy/prepare test installs it")
-            return try installation.start(
+            let orders = "\(installation.directory.path)/orders"
+            try FileManager.default.createDirectory(atPath: orders, withIntermediateDirectories: true)
+            let browser = try installation.start(
                 program: python,
-                [PythonScript.path(script), mode, door.origin, "\(Installation.bin)/sluice", installation.data]
-                    + arguments)
+                [
+                    PythonScript.path("pages"), mode, door.origin, "\(Installation.bin)/sluice", installation.data,
+                    orders,
+                ])
+            var done = 0
+            while browser.ending == nil {
+                try await until("an order of the browser", within: .seconds(170)) {
+                    browser.ending != nil || Self.orders(in: browser.output).count > done
+                }
+                for order in Self.orders(in: browser.output).dropFirst(done) {
+                    if order != "start" { try await door.kill() }
+                    if order != "kill" { try await door.start() }
+                    done += 1
+                    try Data().write(to: URL(fileURLWithPath: "\(orders)/\(done)"))
+                }
+            }
+            let end = try await browser.end(within: .seconds(5))
+            #expect(end == .exited(0), "\(browser.output)\n\(browser.errors)")
         }
 
-        @Test(arguments: ["views", "noscript", "keys"])
-        func `every view works in a browser`(mode: String) async throws {
-            try await Self.with { installation, door in
-                let browser = try Self.start(mode, installation, door)
-                let end = try await browser.end(within: .seconds(180))
-                #expect(end == .exited(0), "\(browser.output)\n\(browser.errors)")
+        private static func orders(in output: String) -> [Substring] {
+            output.split(separator: "\n").compactMap { line in
+                let words = line.split(separator: " ")
+                return words.count == 2 && ["kill", "start", "restart"].contains(words[1]) ? words[1] : nil
             }
         }
 
-        @Test func `an upload goes on after a pause and after the door was killed`() async throws {
+        @Test(arguments: ["views", "noscript"])
+        func `every view works in a browser`(mode: String) async throws {
+            try await Self.with { installation, door in
+                _ = try await installation.coordinator()
+                try await Self.run(mode, installation, door)
+            }
+        }
+
+        @Test func `a page is live, says the age of its data, and moves nothing in use`() async throws {
+            try await Self.with { installation, door in
+                _ = try await installation.coordinator()
+                try await Self.run("live", installation, door)
+            }
+        }
+
+        @Test func `an upload goes on after a pause, a reload, and a kill of the door`() async throws {
             try await Self.with { installation, door in
                 var random = SeededRandom.announced("PageTests")
                 let bytes = random.bytes(48 << 20)
-                let file = try installation.directory.file("film.bin", bytes)
-                let go = "\(installation.directory.path)/go"
-                let browser = try Self.start("upload", installation, door, [file, go])
-                try await until("the kill", within: .seconds(90)) {
-                    if let ending = browser.ending { throw Missed("the browser ended: \(ending)\n\(browser.errors)") }
-                    return browser.output.contains("kill")
-                }
-                try await door.kill()
-                try await door.start()
-                try Data().write(to: URL(fileURLWithPath: go))
-                let end = try await browser.end(within: .seconds(120))
-                #expect(end == .exited(0), "\(browser.output)\n\(browser.errors)")
+                _ = try installation.directory.file("film.bin", bytes)
+                try await Self.run("upload", installation, door)
                 let store = try installation.store()
                 var uploads: [Upload] = []
                 for shard in 0..<store.shardCount {
                     uploads += try store.uploads(
                         shard: shard, state: .complete, order: .newestFirst, after: nil, limit: 10)
                 }
-                let upload = try #require(uploads.first)
-                #expect(uploads.count == 1 && upload.facts.fileName == "film.bin")
-                #expect(door.bytes("/\(upload.id)") == bytes)
+                let films = uploads.filter { $0.facts.fileName == "film.bin" }
+                let film = try #require(films.first)
+                #expect(films.count == 1 && uploads.count == 6)
+                #expect(door.bytes("/\(film.id)") == bytes)
             }
         }
     }
