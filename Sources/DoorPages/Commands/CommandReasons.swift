@@ -12,8 +12,7 @@ struct CommandReasons {
         if let end { return sentence(end.text, end.remedy, isFirst: true) }
         var all = HTML()
         for (index, reason) in details.reasons.enumerated() {
-            let threshold = reason.threshold.map { "; it needs \($0)" } ?? ""
-            all.append(sentence(Self.capitalised(reason.measured) + threshold, reason.remedy, isFirst: index == 0))
+            all.append(sentence(text(of: reason), reason.remedy, isFirst: index == 0))
             if let link = link(reason) {
                 all.append(tag(.p) { tag(.a, .href(visit.url(link.page))) { link.text } })
             }
@@ -58,5 +57,14 @@ struct CommandReasons {
         }
     }
 
-    private static func capitalised(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
+    /// The measure with its threshold. The threshold of an event, such as the end of a pause, is its remedy too.
+    private func text(of reason: WaitReason) -> String {
+        let text = reason.measured.prefix(1).uppercased() + reason.measured.dropFirst()
+        guard let threshold = reason.threshold, !Self.events.contains(reason.name) else { return text }
+        return "\(text); it needs \(threshold)"
+    }
+
+    private static let events: Set<String> = [
+        "pause", "notBefore", "backoff", "coordinator", "worker", "cancel", "doubt", "rate", "endpoint",
+    ]
 }

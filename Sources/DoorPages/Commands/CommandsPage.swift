@@ -54,6 +54,8 @@ struct CommandsPage: Sendable {
 extension PageServices {
     /// Characters of a name in a list.
     private static let maxName = 80
+    /// A larger payload is shown by its id: to parse a megabyte takes as long as the rest of the page.
+    private static let maxParsed = 64 << 10
     private static let nameTime: Duration = .milliseconds(60)
 
     fileprivate func find(_ part: CommandIDPart) async throws(Problem) -> [Command]? {
@@ -72,7 +74,7 @@ extension PageServices {
     func rows(_ commands: [Command]) async throws(Problem) -> [CommandID: String] {
         try await store { store throws(StoreError) in
             var names: [CommandID: String] = [:]
-            // Payloads may have a megabyte: a page spends little time on their names.
+            // A page spends little time on names, even where each payload has a megabyte.
             let end = MonotonicTime.now + Self.nameTime
             for command in commands where MonotonicTime.now < end {
                 let name: String?
@@ -80,7 +82,8 @@ extension PageServices {
                 case CommandType.flow: name = try store.flow(command.id)?.name
                 case CommandType.batch: name = try store.batch(command.id)?.name
                 default:
-                    name = try store.payload(command.id).flatMap { CommandSubject(payload: $0)?.name }
+                    let payload = try store.payload(command.id) ?? []
+                    name = payload.count <= Self.maxParsed ? CommandSubject(payload: payload)?.name : nil
                 }
                 if let name, !name.isEmpty { names[command.id] = String(name.prefix(Self.maxName)) }
             }

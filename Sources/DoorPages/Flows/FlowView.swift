@@ -92,7 +92,7 @@ struct FlowView {
 
     /// - Parameter names: of the nodes of this page, by position.
     private func after(_ node: FlowNodeState, _ names: [Int64: String]) -> String {
-        guard !node.parents.isEmpty else { return "" }
+        guard !node.parents.isEmpty, node.name != nil else { return "" }
         let parents = node.parents.compactMap { names[$0.position] }.prefix(4)
         let others = node.parents.count - parents.count
         let rest = others == 0 ? [] : ["\(others) other\(others == 1 ? "" : "s")"]

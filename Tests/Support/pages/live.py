@@ -156,7 +156,8 @@ def endurance(path, updates=60):
     """Updates of a page with many rows take little time each, and leave nothing behind."""
     identifier = before_pages(lapse)
     driver.get(base + path)
-    cdp("Performance.enable")
+    # The time of the thread itself: other processes share the cores of the test.
+    cdp("Performance.enable", timeDomain="threadTicks")
     until("the first updates", lambda: evaluate("reads") >= 40)
     first, count = metrics(), evaluate("reads")
     until("the updates", lambda: evaluate("reads") >= count + updates)
@@ -166,8 +167,9 @@ def endurance(path, updates=60):
     heap, nodes = (last[name] - first[name] for name in ["JSHeapUsedSize", "Nodes"])
     print(f"{path}: {count} updates, {work:.1f} ms of the main thread each, {heap / 1000:.0f} kB, {nodes:.0f} nodes more",
           flush=True)
-    check(work < 40, f"an update takes {work:.1f} ms of the main thread")
+    check(work < 20, f"an update takes {work:.1f} ms of the main thread")
     check(heap < 1_000_000 and nodes < 2000, f"{heap} bytes and {nodes} nodes more after {count} updates")
+    cdp("Performance.disable")
     cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
 
 

@@ -81,6 +81,9 @@ def views():
         check(all(name.startswith(base) for name in names), f"{path}: a request elsewhere: {names}")
         examine(path)
         check_console(path)
+    driver.get(base + "/")
+    bottom = driver.execute_script("return document.querySelector('.attention').getBoundingClientRect().bottom")
+    check(bottom < 844, "what needs a person is not on the first screen of a phone")
     states()
 
 
@@ -112,7 +115,7 @@ def states():
     press(Keys.ESCAPE)
     check(not find("nav a[href$='/limits']").is_displayed(), "Esc does not close the menu of pages")
     size(1280)
-    for path in ["/", "/commands?status=new", "/upload", "/limits/slow"]:
+    for path in [path for path in paths if path != "/commands"] + ["/commands?type=upload", *details()[::2]]:
         driver.get(base + path)
         walk(path)
     media(forced_colors="active", prefers_reduced_motion="reduce")
