@@ -57,6 +57,16 @@ struct PageTests {
         }
     }
 
+    @Test func `a URL without a page is a page for a browser, and a problem for a program`() async throws {
+        try await PagesRig.with(basePath: "/sluice") { rig in
+            let page = try await rig.get("/nothing", accept: "text/html,application/xhtml+xml,*/*;q=0.8")
+            #expect(page.status == 404 && page[.contentType] == "text/html; charset=utf-8")
+            #expect(page.values(of: "href").contains("/sluice/") && !page.text.contains("id=\"live\""))
+            let problem = try await rig.get("/nothing", accept: "*/*")
+            #expect(problem.status == 404 && problem[.contentType] == "application/problem+json")
+        }
+    }
+
     @Test func `a filter is reflected only as text`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()

@@ -92,14 +92,13 @@
       more.hidden = rows.size === 0;
       more.textContent = rows.size + (rows.size >= 50 ? "+" : "") + " new ▴";
     }
-    const live = $("#live", next);
     last = Date.now();
     stale = over = false;
     if (paused) return;
-    if (live && live.classList.contains("on")) say("live", "on"); else say("no coordinator", "off");
+    if ($("#live.on", next)) say("live", "on"); else say("no coordinator", "off");
   };
   const read = () => {
-    if (request || document.hidden) return;
+    if (request || document.hidden || !state) return;
     lastRead = Date.now();
     const url = new URL(location.href);
     url.searchParams.delete("notice");
@@ -118,7 +117,7 @@
         over = true;
         stop();
         say("session ended: log in", "off", xhr.responseURL);
-      } else sayStale();
+      } else if (xhr.status === 404) { over = true; say("not there any more", "off"); } else sayStale();
     };
     xhr.send();
   };
@@ -141,8 +140,8 @@
     localise(document, "time[data-age]");
     if (document.hidden || paused || !state) return;
     const now = Date.now();
-    const isOpen = source && source.readyState === EventSource.OPEN;
-    if (source && source.readyState === EventSource.CLOSED && now - begun > 5000) start();
+    const isOpen = source?.readyState === EventSource.OPEN;
+    if (source?.readyState === EventSource.CLOSED && now - begun > 5000) start();
     if (now - lastRead > (over ? 10000 : isOpen && !stale ? 8000 : 2000)) wanted();
     if (now - last > 15000) sayStale();
   };

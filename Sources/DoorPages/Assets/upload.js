@@ -25,7 +25,7 @@
     key: (file, path) => "sluice-upload " + [endpoint, route ? route.value : "", path, file.size, file.lastModified].join("|"),
     get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
     set: (key, url) => { try { localStorage.setItem(key, url); } catch { /* It then begins again after a reload. */ } },
-    remove: (key) => { try { localStorage.removeItem(key); } catch { /* as above */ } },
+    remove: (key) => { try { localStorage.removeItem(key); } catch { /* As above. */ } },
   };
 
   const element = (name, className, text) => {
@@ -254,7 +254,6 @@
   };
 
   for (const input of inputs) input.addEventListener("change", () => { take([...input.files]); input.value = ""; });
-  form.addEventListener("submit", (event) => event.preventDefault());
   const zone = document.documentElement;
   zone.addEventListener("dragover", (event) => { event.preventDefault(); form.classList.add("over"); });
   zone.addEventListener("dragleave", (event) => { if (!event.relatedTarget) form.classList.remove("over"); });

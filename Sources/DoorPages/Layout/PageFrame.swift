@@ -8,11 +8,14 @@ struct PageFrame {
     let visit: Visit
     let title: String
     let section: PageSection?
+    /// An error does not change, so its page is not read again.
+    let isLive: Bool
 
-    init(_ visit: Visit, title: String, section: PageSection?) {
+    init(_ visit: Visit, title: String, section: PageSection?, isLive: Bool = true) {
         self.visit = visit
         self.title = title
         self.section = section
+        self.isLive = isLive
     }
 
     private var url: PageURLs { visit.url }
@@ -64,7 +67,7 @@ struct PageFrame {
                     }
                     if visit.mayRead { search }
                 }
-                state
+                if isLive { state } else { tag(.span, .class("live")) }
                 session
             }
         }

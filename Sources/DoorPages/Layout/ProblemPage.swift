@@ -12,7 +12,7 @@ struct ProblemPage {
     }
 
     var response: Response {
-        let frame = PageFrame(visit, title: problem.title, section: nil)
+        let frame = PageFrame(visit, title: problem.title, section: nil, isLive: false)
         var response = PageFields.page(
             frame.html(
                 tag(.section, .class("narrow")) {
@@ -20,8 +20,10 @@ struct ProblemPage {
                     tag(.p) { problem.detail }
                     tag(.p, .class("dim")) { "Status \(problem.status.code) · request \(visit.request.id)" }
                     tag(.p) {
-                        tag(.a, .href(visit.url(visit.mayRead ? .overview : visit.mayUpload ? .upload : .login))) {
-                            visit.mayRead ? "Overview" : visit.mayUpload ? "Upload" : "Log in"
+                        // Without a session the overview leads to the login.
+                        let isOverview = visit.mayRead || visit.principal == nil
+                        tag(.a, .href(visit.url(isOverview ? .overview : visit.mayUpload ? .upload : .login))) {
+                            isOverview ? "Overview" : visit.mayUpload ? "Upload" : "Log in"
                         }
                     }
                 }), status: problem.status)

@@ -16,7 +16,8 @@ struct LinkPlot {
         let values = history.goodput.values
         let top = Self.ceiling(values.compactMap(\.self).max() ?? 0)
         return tag(
-            .svg, .class("big run"), .the(.viewBox, "0 0 800 190"), .the(.role, "img"),
+            .svg, .class("big run"), .the(.viewBox, "0 0 800 190"), .the(.preserveAspectRatio, "xMinYMid"),
+            .the(.role, "img"),
             .the(.label, "Goodput in the last hour, at most \(Figures.rate(Int64(top)))")
         ) {
             for step in 0...2 { axis(Double(step) / 2, top) }

@@ -89,7 +89,11 @@ final class PagesRig: Sendable {
         return answer
     }
 
-    func get(_ target: String) async throws -> PageAnswer { try await send(.get, target, [:], body: "") }
+    func get(_ target: String, accept: String? = nil) async throws -> PageAnswer {
+        var fields: HTTPFields = [:]
+        fields[.accept] = accept
+        return try await send(.get, target, fields, body: "")
+    }
 
     /// Sends a form as the page of this door does.
     func post(

@@ -131,15 +131,16 @@ def ages():
     """Without the door the page says of when its numbers are, and it recovers by itself."""
     driver.get(base + "/")
     until("the stream", lambda: state() == "live")
-    before = text("[data-k=count-new]")
+    count = lambda: int(text("[data-k=count-new]"))
     for lose, win in [(lambda: network(True), lambda: network(False)), (lambda: ask("kill"), lambda: ask("start"))]:
         lose()
         until("the age", lambda: state().startswith("as of ") and state().endswith(", reconnecting"))
-        check(text("[data-k=count-new]") == before, "the numbers have changed without a connection")
+        held = count()
+        submit(1)
+        check(count() == held and state().startswith("as of "), "the numbers have changed without a connection")
         win()
         until("the stream", lambda: state() == "live")
-    submit(1)
-    until("the count", lambda: int(text("[data-k=count-new]")) == int(before) + 1)
+        until("the count", lambda: count() == held + 1)
 
 
 def network(offline):

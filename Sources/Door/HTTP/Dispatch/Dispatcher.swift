@@ -46,7 +46,9 @@ package struct Dispatcher: Sendable {
     package func respond(to request: DoorRequest, host: String, isReserve: Bool = false) async -> Answer {
         guard let (endpoint, parameters) = routes.match(request.path) else {
             let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
-            return Answer(response: problem.response(basePath: basePath, instance: request.id))
+            return Answer(
+                response: presentToBrowser(problem, request)
+                    ?? problem.response(basePath: basePath, instance: request.id))
         }
         var request = request
         request.parameters = parameters
@@ -67,6 +69,12 @@ package struct Dispatcher: Sendable {
         }
         endpoint.decorate?(request, &response)
         return Answer(response: response, route: endpoint.path, principal: request.principal)
+    }
+
+    /// A browser that asks for a page which does not exist gets the error as a page, as the first page shows errors.
+    private func presentToBrowser(_ problem: Problem, _ request: DoorRequest) -> Response? {
+        guard request.method == .get, request.fields[.accept]?.contains("text/html") == true else { return nil }
+        return routes.match([])?.endpoint.method(.get)?.present?(request, problem)
     }
 
     private func handle(_ request: inout DoorRequest, at endpoint: Endpoint, host: String) async throws -> Response {
