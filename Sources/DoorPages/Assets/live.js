@@ -159,7 +159,6 @@
   addEventListener("offline", () => { stop(); sayStale(); });
   addEventListener("online", () => { start(); wanted(); });
   addEventListener("pagehide", stop);
-  addEventListener("pageshow", (event) => { if (event.persisted) { sayStale(); start(); wanted(); } });
 
   // Questions and copies.
   const ticked = () => all("#list input[name=id]:checked");
@@ -256,7 +255,8 @@
   for (const el of all("[data-pause]")) el.addEventListener("click", pause);
 
   const clean = new URL(location.href);
-  if (clean.searchParams.has("notice")) { clean.searchParams.delete("notice"); history.replaceState(null, "", clean); }
+  clean.searchParams.delete("notice");
+  history.replaceState(null, "", clean);
   for (const el of all("[data-script]")) el.hidden = false;
   localise(document);
   setInterval(tick, 1000);

@@ -7,6 +7,7 @@
   const route = form.querySelector("select[name=route]");
   const endpoint = form.dataset.endpoint;
   const slice = 8 << 20;
+  const ended = ["done", "cancelled", "refused"];
   const units = ["B", "kB", "MB", "GB", "TB"];
   const size = (count) => {
     let unit = 0;
@@ -78,9 +79,7 @@
       for (const button of [this.toggle, this.end]) {
         button.setAttribute("aria-label", button.textContent + " " + this.path);
       }
-      const over = this.state === "done" || this.state === "cancelled" || this.state === "refused";
-      this.toggle.hidden = over;
-      this.end.hidden = over;
+      this.toggle.hidden = this.end.hidden = ended.includes(this.state);
       this.word.classList.toggle("bad", this.state === "failed" || this.state === "refused");
       this.word.textContent = text || this.state;
       if (this.state === "done" && this.routeName && this.url) {
@@ -130,10 +129,15 @@
       if (this.path !== this.file.name) pairs.push(["relativePath", this.path]);
       const metadata = pairs.filter((pair) => pair[1]).map((pair) => pair[0] + " " + base64(pair[1])).join(",");
       const url = endpoint + (this.routeName ? "?route=" + encodeURIComponent(this.routeName) : "");
-      const xhr = await this.request("POST", url, { "Upload-Length": String(this.file.size), "Upload-Metadata": metadata });
+      // A creation whose response is lost is repeated, and finds its upload.
+      this.creation ||= crypto.getRandomValues(new Uint8Array(16)).join("-");
+      const xhr = await this.request("POST", url, {
+        "Upload-Length": String(this.file.size), "Upload-Metadata": metadata, "Idempotency-Key": '"' + this.creation + '"',
+      });
       if (xhr.status !== 201) throw this.refusal(xhr);
       this.url = new URL(xhr.getResponseHeader("Location"), location.href).pathname;
       stored.set(this.key, this.url);
+      this.creation = "";
       this.offset = 0;
     }
 
@@ -216,7 +220,7 @@
     add(file, path) {
       const key = stored.key(file, path);
       // A file that is chosen twice is one transfer: two would send the same bytes to one upload.
-      if (this.transfers.some((t) => t.key === key && !["done", "cancelled", "refused"].includes(t.state))) return;
+      if (this.transfers.some((t) => t.key === key && !ended.includes(t.state))) return;
       const transfer = new Transfer(file, path, key);
       if (file.size > limit()) {
         transfer.state = "refused";

@@ -51,8 +51,12 @@ def check_console(what):
 
 def walk(what):
     """The Tab key alone reaches each control, and shows where it is."""
-    count = evaluate(f"{tabbable}.length")
+    # An update of the page would remove the marks.
     evaluate("document.activeElement.blur()")
+    if find_all("#live"):
+        press("p")
+        until("the pause", lambda: "paused" in text("#live"))
+    count = evaluate(f"{tabbable}.length")
     for _ in range(count + 3):
         # A key sent to an element would be the name of a file where that is an input of files.
         for kind in ["rawKeyDown", "keyUp"]:
@@ -118,6 +122,7 @@ def states():
     for path in [path for path in paths if path != "/commands"] + ["/commands?type=upload", *details()[::2]]:
         driver.get(base + path)
         walk(path)
+    driver.get(base + "/")
     media(forced_colors="active", prefers_reduced_motion="reduce")
     walk("forced colours")
     dot = evaluate("getComputedStyle(document.querySelector('.panel')).borderTopStyle")
