@@ -10,10 +10,12 @@ struct SparklineView {
     var tone = "run"
     var key: String?
 
-    private static let width = 240.0
-    private static let height = 32.0
+    private static let width = 240
+    private static let height = 32
     /// A shorter series stands at the right of the plot.
     private static let minSlots = 60
+    /// The points of a plot: more do not fit into its pixels, and an overview has twenty plots.
+    private static let maxPoints = 60
 
     /// The time that the plot of a series covers, in words.
     static func span(of series: LiveSeries) -> String {
@@ -34,29 +36,45 @@ struct SparklineView {
         }
     }
 
-    /// - Parameter closed: each run of values down to the axis.
-    private func path(_ top: Double, closed: Bool) -> String {
+    /// The maximum of each part of the series, by its distance from the newest part. Parts are those of the clock, so that
+    /// a new value does not change the others.
+    private var points: [Int: Double] {
         let values = series.values
-        guard values.count > 1 else { return "M0 31H240" }
-        let slots = max(values.count, Self.minSlots)
-        let step = Self.width / Double(slots - 1)
-        let first = slots - values.count
-        var path = ""
-        var runStart: Double?
+        let length = (max(values.count, Self.minSlots) + Self.maxPoints - 1) / Self.maxPoints
+        let interval = max(series.interval.milliseconds, 1)
+        let newest = series.end.milliseconds / interval
+        var points: [Int: Double] = [:]
         for (index, value) in values.enumerated() {
-            let x = Double(first + index) * step
-            guard let value else {
-                if closed, let start = runStart { path += "L\(number(x - step)) 32L\(number(start)) 32Z" }
-                runStart = nil
-                continue
-            }
-            let y = Self.height - 1 - value / top * (Self.height - 3)
-            path += "\(runStart == nil ? "M" : "L")\(number(x)) \(number(y))"
-            if runStart == nil { runStart = x }
+            guard let value else { continue }
+            let part = Int((newest - Int64(values.count - 1 - index)) / Int64(length))
+            let distance = Int(newest / Int64(length)) - part
+            points[distance] = max(points[distance] ?? 0, value)
         }
-        if closed, let start = runStart { path += "L\(number(Self.width)) 32L\(number(start)) 32Z" }
-        return path.isEmpty ? "M0 31H240" : path
+        return points
     }
 
-    private func number(_ value: Double) -> String { Figures.decimal(value, digits: 1) }
+    /// - Parameter closed: each run of values down to the axis.
+    private func path(_ top: Double, closed: Bool) -> String {
+        let points = points
+        var path = ""
+        var start: Int?
+        var last = 0
+        func end() {
+            if closed, let start { path += "L\(last) \(Self.height)L\(start) \(Self.height)Z" }
+            start = nil
+        }
+        for distance in stride(from: Self.maxPoints, through: 0, by: -1) {
+            guard let value = points[distance] else {
+                end()
+                continue
+            }
+            let x = max(Self.width - distance * Self.width / Self.maxPoints, 0)
+            let y = Self.height - 1 - Int(value / top * Double(Self.height - 3))
+            path += "\(start == nil ? "M" : "L")\(x) \(y)"
+            if start == nil { start = x }
+            last = x
+        }
+        end()
+        return path.isEmpty ? "M0 31H240" : path
+    }
 }

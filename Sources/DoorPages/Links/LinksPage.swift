@@ -7,8 +7,8 @@ internal import NetworkControl
 
 /// The links: the list, and one of them.
 struct LinksPage: Sendable {
-    /// Rows of the list.
-    private static let maxShown = 200
+    /// Rows of a page.
+    private static let pageSize = 20
 
     let route: PageRoute
 
@@ -21,6 +21,8 @@ struct LinksPage: Sendable {
 
     private static func list(_ visit: Visit) async throws -> Response {
         let links = visit.live.links
+        let last = max((links.shown.count - 1) / pageSize, 0)
+        let page = min(max(visit.request.query["page"].flatMap { Int($0) } ?? 0, 0), last)
         return visit.page("Links", .links) {
             tag(.h1, .class("hide")) { "Links" }
             if links.count == 0 {
@@ -34,15 +36,23 @@ struct LinksPage: Sendable {
                             }
                         }
                     }
-                    tag(.tbody) { for link in links.shown.prefix(maxShown) { row(link, visit) } }
+                    tag(.tbody) {
+                        for link in links.shown.dropFirst(page * pageSize).prefix(pageSize) { row(link, visit) }
+                    }
                 }
-                if links.count > min(links.shown.count, maxShown) {
-                    tag(.p, .class("dim")) {
-                        "\(links.count - min(links.shown.count, maxShown)) more, which do well or carry little."
+                tag(.p, .class("more dim")) {
+                    if page > 0 { turn("Worse", page - 1, visit) }
+                    if page < last { turn("Better", page + 1, visit) }
+                    if page == last, links.count > links.shown.count {
+                        "\(links.count - links.shown.count) more, which do well or carry little."
                     }
                 }
             }
         }
+    }
+
+    private static func turn(_ word: String, _ page: Int, _ visit: Visit) -> HTML {
+        tag(.a, .class("button"), .href(visit.url(PageLink("links", query: [("page", "\(page)")])))) { word }
     }
 
     private static func row(_ link: LinkReport, _ visit: Visit) -> HTML {
