@@ -116,7 +116,8 @@ def idle(rig):
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     door = Door(rig)
     sockets = []
-    for number in range(min(count, hard - 512)):
+    # The door takes two descriptors for each connection, after 256, and keeps the last 8 connections for health checks.
+    for number in range(min(count, (hard - 256) // 2 - 16)):
         client = socket.socket()
         client.connect(("127.0.0.1", door.port))
         if number % 2:
