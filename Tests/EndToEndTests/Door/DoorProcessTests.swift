@@ -62,7 +62,10 @@ extension EndToEndTests {
                 let response = try await installation.run(
                     program: "/usr/bin/curl", ["-sS", "-i", "http://127.0.0.1:\(port)/"])
                 #expect(response.output.contains("HTTP/1.1 303 See Other"), "\(response.errors) \(door.errors)")
-                #expect(door.errors.contains("\"url\":\"http://127.0.0.1:\(port)\""))
+                // The connection waits in the socket: the response may come before the line of the log.
+                try await until("the address in the log") {
+                    door.errors.contains("\"url\":\"http://127.0.0.1:\(port)\"")
+                }
                 door.signal(SIGTERM)
                 #expect(try await door.end(within: .seconds(20)) == .exited(0))
             }
