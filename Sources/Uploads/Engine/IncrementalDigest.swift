@@ -9,7 +9,7 @@ struct IncrementalDigest {
         case sha512(SHA512)
         case sha1(Insecure.SHA1)
         case md5(Insecure.MD5)
-        case crc32(UInt32)
+        case crc32(CRC32)
     }
 
     let algorithm: UploadDigest.Algorithm
@@ -23,7 +23,7 @@ struct IncrementalDigest {
             case .sha512: .sha512(SHA512())
             case .sha1: .sha1(Insecure.SHA1())
             case .md5: .md5(Insecure.MD5())
-            case .crc32: .crc32(.max)
+            case .crc32: .crc32(CRC32())
             }
     }
 
@@ -41,7 +41,9 @@ struct IncrementalDigest {
         case .md5(var hash):
             hash.update(bufferPointer: bytes)
             state = .md5(hash)
-        case .crc32(let value): state = .crc32(Self.crc32(value, bytes))
+        case .crc32(var hash):
+            hash.update(bytes)
+            state = .crc32(hash)
         }
     }
 
@@ -51,22 +53,9 @@ struct IncrementalDigest {
         case .sha512(let hash): UploadDigest(algorithm, Array(hash.finalize()))
         case .sha1(let hash): UploadDigest(algorithm, Array(hash.finalize()))
         case .md5(let hash): UploadDigest(algorithm, Array(hash.finalize()))
-        case .crc32(let value):
-            UploadDigest(algorithm, (0..<4).map { UInt8(truncatingIfNeeded: ~value >> (24 - 8 * $0)) })
+        case .crc32(let hash):
+            UploadDigest(algorithm, [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: hash.value >> $0) })
         }
-    }
-
-    /// CRC-32 of ISO/IEC 3309, as in gzip (RFC 1952, section 8), a byte at a time.
-    private static func crc32(_ start: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
-        table.withUnsafeBufferPointer { table in
-            var value = start
-            for byte in bytes { value = table[Int((value ^ UInt32(byte)) & 0xFF)] ^ (value >> 8) }
-            return value
-        }
-    }
-
-    private static let table: [UInt32] = (0..<256).map { number in
-        (0..<8).reduce(UInt32(number)) { value, _ in value & 1 == 1 ? 0xEDB8_8320 ^ (value >> 1) : value >> 1 }
     }
 }
 

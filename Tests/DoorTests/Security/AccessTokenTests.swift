@@ -1,6 +1,7 @@
 import Commands
 import TestSupport
 import Testing
+import Uploads
 
 @testable import Door
 

@@ -5,6 +5,7 @@ import Logging
 import Store
 import TestSupport
 import Testing
+import Uploads
 
 @testable import Door
 

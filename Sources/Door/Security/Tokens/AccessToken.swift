@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Uploads
 
 /// A secret that gives a client of the door its rights: `slu_<id>_<secret><checksum>`, 64 characters.
 ///
