@@ -53,6 +53,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `watch prints metrics only for their topic`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let all = try installation.start("watch", "--json")
+                let metrics = try installation.start("watch", "--topic", "metrics/")
+                func submit() async throws -> String {
+                    try await installation.sluice("submit", "noop", "--wait").ids[0].description
+                }
+                func reports() -> Int { metrics.output.ranges(of: "\"topic\":\"metrics/coordinator\"").count }
+                try await until("both subscribers") {
+                    let id = try await submit()
+                    return all.output.contains(id) && reports() > 0
+                }
+                let before = reports()
+                try await until("a report that both receive") { reports() > before }
+                // The socket had the report before the events of this command.
+                let id = try await submit()
+                try await until("the command") { all.output.contains(id) }
+                #expect(!all.output.contains("\"topic\":\"metrics/"))
+                #expect(!metrics.output.contains(id))
+            }
+        }
+
         @Test func `a subscriber gets a snapshot first, then each shard's transitions in the order of seq`()
             async throws
         {
