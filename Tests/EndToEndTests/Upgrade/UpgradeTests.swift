@@ -1,32 +1,35 @@
 import Commands
 import Foundation
 import Host
-import Store
 import TestSupport
 import Testing
 import Wire
 import ZeroMQ
 
+@testable import Store
+
 extension EndToEndTests {
     /// Processes of two releases in one data directory. The other release is played by the test;
     /// `deploy/test-upgrade` runs the real one.
     struct UpgradeTests {
-        /// Takes what this release added from the tables, as release 0.1.0 would have made them.
+        /// Takes what later releases added from the tables, as release 0.1.0 would have made them.
         private static func makeFirstRelease(_ installation: Installation) throws {
+            let first = try SQLiteProbe(installation.directory.file("first.sqlite", []))
+            try first.run(Schema.base)
+            let columns = "SELECT name FROM pragma_table_info('command')"
             let data = DataDirectory(path: installation.data)
             for shard in try data.shards() {
                 let probe = try SQLiteProbe(data.shard(shard))
-                try probe.run(
-                    """
-                    DROP TABLE leftover; DROP TABLE ready_again; DROP INDEX command_by_status; DROP INDEX command_limited;
-                    DROP TABLE schedule; DROP TABLE lane; DROP TABLE waiter; DROP TABLE node; DROP TABLE dependency; DROP TABLE flow; DROP TABLE cascade;
-                    DROP TABLE remote_dependency; DROP TABLE remote_dependant; DROP TABLE outbox; DROP TABLE batch_part;
-                    DROP TABLE upload; DROP TABLE upload_body;
-                    DROP INDEX command_batch; ALTER TABLE command DROP COLUMN batch_id;
-                    ALTER TABLE command DROP COLUMN unique_for; ALTER TABLE command DROP COLUMN relations;
-                    ALTER TABLE command DROP COLUMN rate_limit;
-                    DELETE FROM meta WHERE key IN ('version', 'id')
-                    """)
+                for kind in ["index", "table"] {
+                    let names = "SELECT name FROM sqlite_schema WHERE type = '\(kind)' AND name NOT LIKE 'sqlite%'"
+                    for name in Set(try probe.texts(names)).subtracting(try first.texts(names)) {
+                        try probe.run("DROP \(kind) \(name)")
+                    }
+                }
+                for name in Set(try probe.texts(columns)).subtracting(try first.texts(columns)) {
+                    try probe.run("ALTER TABLE command DROP COLUMN \(name)")
+                }
+                try probe.run("DELETE FROM meta WHERE key IN ('version', 'id')")
             }
         }
 
