@@ -2,7 +2,7 @@
 /// ever grows at its end, and glibc's declaration ends before most of these fields. Fields that an older
 /// kernel does not write are 0.
 package struct TCPInfo: Sendable {
-    private var bytes = InlineArray<29, UInt64>(repeating: 0)
+    var bytes = InlineArray<29, UInt64>(repeating: 0)
 
     init() {}
 
@@ -40,17 +40,25 @@ package struct TCPInfo: Sendable {
     package var sendWindow: Int64 { Int64(field(228) as UInt32) }
     /// tcpi_probes: unanswered probes of a closed window.
     package var unansweredProbes: Int { Int(field(3) as UInt8) }
+    /// tcpi_last_data_sent: milliseconds since the last packet with data, also a repeated one.
+    private var sinceData: UInt32 { field(44) }
+    /// tcpi_last_ack_recv: milliseconds since the last acknowledgement of the peer.
+    private var sinceAnswer: UInt32 { field(56) }
     /// tcpi_bytes_retrans.
     package var retransmitted: Int64 { Int64(clamping: field(208) as UInt64) }
 
     /// Whether the peer has closed its window because its process does not read, so that the kernel may not
-    /// send. The peer's host still answers the probes of the window. With three unanswered probes the peer
-    /// counts as silent.
+    /// send. The peer's host still answers: with three unanswered probes of the window the peer counts as silent.
+    ///
+    /// A host whose memory for the connection is full drops a packet that its window had room for, and answers it with
+    /// a closed window. The kernel then repeats that packet in the place of probes.
     /// - Parameter start: an earlier state of the same connection. It shows whether this kernel reports the
     ///   window.
     package func isWindowClosed(since start: TCPInfo) -> Bool {
-        guard unacknowledged == 0, unsent > 0, unansweredProbes < 3 else { return false }
-        return unansweredProbes > 0 || start.sendWindow > 0 && sendWindow < max(segment, 1)
+        guard unsent > 0 || unacknowledged > 0 else { return false }
+        let isReported = start.sendWindow > 0
+        if unacknowledged > 0 { return isReported && sendWindow == 0 && sinceAnswer <= sinceData }
+        return unansweredProbes < 3 && (unansweredProbes > 0 || isReported && sendWindow < max(segment, 1))
     }
 
     private func field<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int) -> Value {
