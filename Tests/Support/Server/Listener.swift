@@ -40,7 +40,11 @@ final class Listener: Sendable {
                 }
             }
         if let size = options.receiveBuffer {
+            // A packet of loopback is as large as such a buffer, so that the kernel drops some for lack of memory, and
+            // their repetition takes seconds. These are those of Ethernet.
+            let segment = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_MAXSEG))
             bootstrap = bootstrap.serverChannelOption(.socketOption(.so_rcvbuf), value: SocketOptionValue(size))
+                .serverChannelOption(segment, value: 1460)
         }
         let channel = try await bootstrap.bind(host: options.host, port: port).get()
         self.channel.withLock { $0 = channel }
