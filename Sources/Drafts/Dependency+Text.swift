@@ -1,7 +1,8 @@
 package import Commands
 
 extension Dependency {
-    /// Reads an id, or an id and a condition as in `ID:end`. - Returns: nil for anything else.
+    /// Reads an id, or an id and a condition as in `ID:end`.
+    /// - Returns: nil for anything else.
     package init?(text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard let id = CommandID(String(parts[0])) else { return nil }

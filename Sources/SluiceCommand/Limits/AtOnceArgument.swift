@@ -12,6 +12,7 @@ enum AtOnceArgument: ExpressibleByArgument {
         } else if let count = Int(argument), (1...RateLimit.maxAtOnce).contains(count) {
             self = .commands(count)
         } else {
+            ArgumentForm.expect("a number from 1 to \(RateLimit.maxAtOnce), or none")
             return nil
         }
     }

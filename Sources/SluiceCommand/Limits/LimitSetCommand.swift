@@ -73,5 +73,11 @@ struct LimitSetCommand: ParsableCommand {
 }
 
 extension StartRate: ExpressibleByArgument {
-    init?(argument: String) { self.init(text: argument) }
+    init?(argument: String) {
+        guard let rate = Self(text: argument) else {
+            ArgumentForm.expect(Self.forms)
+            return nil
+        }
+        self = rate
+    }
 }

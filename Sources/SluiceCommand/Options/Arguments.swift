@@ -2,7 +2,13 @@ public import ArgumentParser
 public import Commands
 
 extension CommandIDPart: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    public init?(argument: String) {
+        guard let part = Self(argument) else {
+            ArgumentForm.expect("a UUID, or at least \(Self.minDigits) of its digits")
+            return nil
+        }
+        self = part
+    }
     public static var defaultCompletionKind: CompletionKind { .default }
 }
 

@@ -6,7 +6,10 @@ struct BatchArgument: ExpressibleByArgument {
     let id: CommandID
 
     init?(argument: String) {
-        guard let id = CommandID(argument) else { return nil }
+        guard let id = CommandID(argument) else {
+            ArgumentForm.expect("the whole UUID of a batch")
+            return nil
+        }
         self.id = id
     }
 }

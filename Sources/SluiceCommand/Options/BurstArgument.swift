@@ -12,6 +12,7 @@ enum BurstArgument: ExpressibleByArgument {
         } else if let count = Int(argument), (1...StartRate.maxBurst).contains(count) {
             self = .starts(count)
         } else {
+            ArgumentForm.expect("a number from 1 to \(StartRate.maxBurst), or default")
             return nil
         }
     }

@@ -7,7 +7,10 @@ struct DependencyArgument: ExpressibleByArgument {
     let dependency: Dependency
 
     init?(argument: String) {
-        guard let dependency = Dependency(text: argument) else { return nil }
+        guard let dependency = Dependency(text: argument) else {
+            ArgumentForm.expect("the whole UUID of a command, or one with a condition as in UUID:end")
+            return nil
+        }
         self.dependency = dependency
     }
 }

@@ -8,7 +8,10 @@ struct DestinationArgument: ExpressibleByArgument {
     let destination: Destination
 
     init?(argument: String) {
-        guard let destination = Destination(url: argument) else { return nil }
+        guard let destination = Destination(url: argument) else {
+            ArgumentForm.expect("a URL such as https://host:8443 or file:///srv/in")
+            return nil
+        }
         self.destination = destination
     }
 }

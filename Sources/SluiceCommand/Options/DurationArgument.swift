@@ -8,7 +8,10 @@ struct DurationArgument: ExpressibleByArgument {
     init(_ duration: Duration) { self.duration = duration }
 
     init?(argument: String) {
-        guard let duration = Duration(text: argument) else { return nil }
+        guard let duration = Duration(text: argument) else {
+            ArgumentForm.expect("a duration such as 500ms, 25s, 1h30m or 7d")
+            return nil
+        }
         self.duration = duration
     }
 

@@ -12,6 +12,7 @@ enum RateArgument: ExpressibleByArgument {
         } else if let rate = RateText.bytesPerSecond(argument), rate >= DestinationLimits.minRate {
             self = .bytesPerSecond(rate)
         } else {
+            ArgumentForm.expect("\(RateText.examples), at least \(DestinationLimits.minRate), or none")
             return nil
         }
     }

@@ -12,6 +12,7 @@ enum StartRateArgument: ExpressibleByArgument {
         } else if let rate = StartRate(text: argument) {
             self = .rate(rate)
         } else {
+            ArgumentForm.expect("\(StartRate.forms), or none")
             return nil
         }
     }

@@ -108,5 +108,11 @@ extension DoorCommand {
 }
 
 extension ListenAddress: ExpressibleByArgument {
-    public init?(argument: String) { self.init(argument) }
+    public init?(argument: String) {
+        guard let address = Self(argument) else {
+            ArgumentForm.expect("127.0.0.1:8080, [::1]:8080, or :8080 for every address")
+            return nil
+        }
+        self = address
+    }
 }

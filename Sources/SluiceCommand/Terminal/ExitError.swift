@@ -61,12 +61,15 @@ struct ExitError: Error {
             Output.finish(code: .done)
         }
         // The parser prints a list of values one a line; a sentence keeps a long list short.
-        let sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
+        var sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
             if text.isEmpty { return String(line) }
             return text + (!line.hasPrefix("  - ") ? " " : text.hasSuffix(":") ? " " : ", ")
                 + line.drop { $0 == " " || $0 == "-" }
         }
         if !sentence.isEmpty {
+            if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
+                sentence += "; use \(ArgumentForm.expected ?? "a number")"
+            }
             Diagnostics.say(sentence)
             // Without the parser's usage text, which for some commands is longer than a screen.
             if let help = SluiceTool.fullMessage(for: error).split(separator: "\n").last, help.contains("--help") {

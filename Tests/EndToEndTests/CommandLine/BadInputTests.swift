@@ -50,6 +50,25 @@ extension EndToEndTests {
             }
         }
 
+        @Test(arguments: [
+            (["limit", "set", "a", "--starts", "0/s"], "--starts", "100/min"),
+            (["network", "set", "https://a", "--max-rate", "fast"], "--max-rate", "2Mbit"),
+            (["list", "--destination", "nonsense"], "--destination", "https://host:8443"),
+            (["explain", "12"], "<id>", "digits"), (["door", "--listen", "x"], "--listen", "127.0.0.1:8080"),
+            (["submit", "noop", "--deadline", "soon"], "--deadline", "+10m"),
+            (["submit", "noop", "--after", "1"], "--after", "UUID:end"),
+            (["up", "--workers", "many"], "--workers", "a number"),
+            (["list", "--status", "lost"], "--status", "inDoubt"),
+        ])
+        func `a value that cannot be read is named, with the form that is expected`(
+            arguments: [String], option: String, form: String
+        ) async throws {
+            try await Installation.with { installation in
+                let finished = try await installation.run(program: "\(Installation.bin)/sluice", arguments)
+                try expect(finished, code: 64, saying: arguments.last ?? "", option, form, in: installation)
+            }
+        }
+
         @Test(.enabled(if: runsSlowTests, "slow"))
         func `too few descriptors are named, with exit code 75 and no partial result`() async throws {
             try await Installation.with { installation in
