@@ -35,6 +35,28 @@ import Testing
         }
     }
 
+    @Test func `a rate limit is made, changed, listed and removed`() async throws {
+        try await Rig.with { rig in
+            let limit = RateLimit(starts: try #require(StartRate(count: 30, period: .second)), burst: 5)
+            try await rig.client.setLimit("quotes-api", to: limit)
+            #expect(try await rig.client.limits() == ["quotes-api": limit])
+            var changed = limit
+            changed.atOnce = 2
+            try await rig.client.setLimit("quotes-api", to: changed)
+            #expect(try await rig.client.limits() == ["quotes-api": changed])
+            #expect(try await rig.client.removeLimit("quotes-api"))
+            #expect(try await rig.client.removeLimit("quotes-api") == false)
+            #expect(try await rig.client.limits().isEmpty)
+
+            var none = limit
+            none.atOnce = 0
+            for (name, wrong) in [("a b", limit), ("a", none)] {
+                let error = await #expect(throws: SluiceError.self) { try await rig.client.setLimit(name, to: wrong) }
+                #expect(error?.code == .usage)
+            }
+        }
+    }
+
     @Test func `pages list every command once, in both orders, and filters apply`() async throws {
         try await Rig.with { rig in
             var ids: [CommandID] = []

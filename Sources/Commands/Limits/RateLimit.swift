@@ -1,23 +1,27 @@
 /// A rate limit that commands name: how many of them may start in a time, and how many may run at once.
-package struct RateLimit: Hashable, Sendable {
-    package var starts: StartRate
+public struct RateLimit: Hashable, Sendable {
+    public var starts: StartRate
     /// Starts in one moment, 1…``StartRate/maxBurst``; nil for ``StartRate/defaultBurst``.
-    package var burst: Int?
-    /// Commands that run at the same time, from 1; nil: no limit.
-    package var atOnce: Int?
+    public var burst: Int?
+    /// Commands that run at the same time, 1…``maxAtOnce``; nil: no limit.
+    public var atOnce: Int?
 
-    package init(starts: StartRate, burst: Int? = nil, atOnce: Int? = nil) {
+    /// - Parameters:
+    ///   - burst: nil, the default, for ``StartRate/defaultBurst``.
+    ///   - atOnce: nil, the default, for no limit.
+    public init(starts: StartRate, burst: Int? = nil, atOnce: Int? = nil) {
         self.starts = starts
         self.burst = burst
         self.atOnce = atOnce
     }
 
     /// The maximum of ``atOnce``.
-    package static let maxAtOnce = 100_000
+    public static let maxAtOnce = 100_000
     /// For messages.
     package static let nameForm = "use 1 to 64 of A-Z, a-z, 0-9, “.”, “_” and “-”"
 
-    package static func isName(_ text: String) -> Bool {
+    /// Whether a text is a name of a limit: 1 to 64 of A-Z, a-z, 0-9, “.”, “_” and “-”.
+    public static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)
             && text.utf8.allSatisfy {
                 switch $0 {

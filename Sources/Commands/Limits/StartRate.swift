@@ -1,13 +1,13 @@
 /// A limit of the starts of commands: `100/min`, `30/s`, `5/h`, `1000/day`.
-package struct StartRate: Hashable, Sendable {
+public struct StartRate: Hashable, Sendable {
     /// The time in which ``count`` commands may start.
-    package enum Period: String, Hashable, Sendable, CaseIterable {
+    public enum Period: String, Hashable, Sendable, CaseIterable {
         case second = "s"
         case minute = "min"
         case hour = "h"
         case day = "day"
 
-        package var duration: Duration {
+        public var duration: Duration {
             switch self {
             case .second: .seconds(1)
             case .minute: .seconds(60)
@@ -29,22 +29,22 @@ package struct StartRate: Hashable, Sendable {
     }
 
     /// Starts in a period: 1…``maxCount``.
-    package let count: Int
-    package let period: Period
+    public let count: Int
+    public let period: Period
 
-    package static let maxCount = 1_000_000
+    public static let maxCount = 1_000_000
     /// A coordinator holds up to two commands in memory for each start of a burst.
-    package static let maxBurst = 10_000
+    public static let maxBurst = 10_000
 
     /// Nil for a count out of its range.
-    package init?(count: Int, period: Period) {
+    public init?(count: Int, period: Period) {
         guard (1...Self.maxCount).contains(count) else { return nil }
         self.count = count
         self.period = period
     }
 
     /// Reads a count, a slash and a unit; nil for anything else.
-    package init?(text: String) {
+    public init?(text: String) {
         let parts = text.utf8.split(separator: .slash, omittingEmptySubsequences: false)
         guard parts.count == 2, (1...7).contains(parts[0].count),
             parts[0].allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
@@ -62,7 +62,7 @@ package struct StartRate: Hashable, Sendable {
     /// In a window of one period at most the count and the burst start. A tenth keeps that within 110 % for a
     /// remote side that counts by windows, and still starts a small batch at once. The starts of one second let a
     /// dispatcher that is late by some milliseconds reach the rate.
-    package var defaultBurst: Int {
+    public var defaultBurst: Int {
         min(max(count / 10, startsPerSecond), Self.maxBurst)
     }
 
@@ -79,5 +79,5 @@ package struct StartRate: Hashable, Sendable {
 
 extension StartRate: CustomStringConvertible {
     /// The form that ``init(text:)`` reads.
-    package var description: String { "\(count)/\(period.rawValue)" }
+    public var description: String { "\(count)/\(period.rawValue)" }
 }

@@ -96,7 +96,7 @@ struct LimitsPage: Sendable {
         }
         let directory = visit.services.context.client.directory
         try await visit.services.store { [limit] store throws(StoreError) in
-            try store.set(SettingKey.limit(name), to: limit.json.text)
+            try store.setRateLimit(name, to: limit)
             HintSender.send(.settingsChanged, in: directory)
         }
         visit.services.context.logger.notice(

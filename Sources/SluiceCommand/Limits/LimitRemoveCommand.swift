@@ -29,8 +29,7 @@ struct LimitRemoveCommand: ParsableCommand {
             let near = NearestName.suggestion(for: name, among: limits.keys.sorted())
             throw ExitError(.input, "there is no rate limit “\(name)” in \(data.path)\(near)")
         }
-        try store.set(
-            [(SettingKey.limit(name), nil), (SettingKey.tokens(ofLimit: name), nil)], timeout: WriteTimeout.foreground)
+        try store.removeRateLimit(name)
         HintSender.send(.settingsChanged, in: directory)
         let waiting = try store.waitingForLimits()[name] ?? 0
         Output.line("\(name): removed")

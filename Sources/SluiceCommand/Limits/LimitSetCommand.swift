@@ -1,5 +1,5 @@
-internal import ArgumentParser
-internal import Commands
+public import ArgumentParser
+public import Commands
 internal import Console
 internal import Sluice
 internal import Store
@@ -61,7 +61,7 @@ struct LimitSetCommand: ParsableCommand {
         if let burst { limit.burst = burst.count }
         if let atOnce { limit.atOnce = atOnce.count }
         if limit != before {
-            try store.set(SettingKey.limit(name), to: limit.json.text)
+            try store.setRateLimit(name, to: limit)
             HintSender.send(.settingsChanged, in: directory)
         }
         Output.line(
@@ -73,7 +73,7 @@ struct LimitSetCommand: ParsableCommand {
 }
 
 extension StartRate: ExpressibleByArgument {
-    init?(argument: String) {
+    public init?(argument: String) {
         guard let rate = Self(text: argument) else {
             ArgumentForm.expect(Self.forms)
             return nil
