@@ -1,6 +1,6 @@
 package import Commands
 
-/// The lines of flows, ordering keys and schedules. Pure.
+/// The lines of flows, batches, ordering keys and schedules. Pure.
 package struct RelationRows {
     private let overview: RelationOverview
     private let now: Timestamp
@@ -19,20 +19,24 @@ package struct RelationRows {
         self.columns = columns
     }
 
-    /// All lines; empty where there are no flows, keys and schedules.
-    package var lines: [String] { (flowHead + flows + keys + schedules + held(Self.maxHeld)).map(cut) }
+    /// All lines; empty where there are none of them.
+    package var lines: [String] {
+        (flowHead + flows + batchHead + batches + keys + schedules + held(Self.maxHeld)).map(cut)
+    }
 
-    /// The rows of a live screen without single flows and reasons.
-    var minRows: Int { overview.isEmpty ? 0 : 1 + (flowHead + keys + schedules).count }
+    /// The rows of a live screen without single flows, batches and reasons.
+    var minRows: Int { overview.isEmpty ? 0 : 1 + (flowHead + batchHead + keys + schedules).count }
 
     /// The lines of a live screen below an empty one, the more important ones where there is little room.
     package func panel(room: Int) -> [String] {
-        let heads = flowHead + keys + schedules
+        let heads = flowHead + batchHead + keys + schedules
         guard !heads.isEmpty, room > 1 else { return [] }
         var left = max(room - 1 - heads.count, 0)
         let held = held(min(left, Self.maxHeld))
         left -= held.count
-        let shown = flowHead + flows.prefix(left) + keys + schedules + held
+        let flows = flows.prefix(left)
+        let batches = batches.prefix(left - flows.count)
+        let shown = flowHead + flows + batchHead + batches + keys + schedules + held
         return [""] + shown.prefix(room - 1).map(cut)
     }
 
@@ -42,7 +46,18 @@ package struct RelationRows {
         Figures.grouped(Int64(number)) + (isComplete ? "" : "+")
     }
 
-    // MARK: Flows
+    // MARK: Flows and batches
+
+    /// A flow or a batch.
+    private struct Progress {
+        var command: Command
+        var name: String
+        var size: Int
+        var ended: Int
+        var failed: Int
+        /// Behind the time.
+        var note = ""
+    }
 
     private var flowHead: [String] {
         let flows = overview.flows
@@ -50,23 +65,44 @@ package struct RelationRows {
         return [name("flows") + "\(count(flows.count, isComplete: flows.isComplete)) open"]
     }
 
-    private var flows: [String] { overview.flows.newest.map(line) }
+    private var flows: [String] {
+        overview.flows.newest.map {
+            line(
+                Progress(
+                    command: $0.command, name: $0.name.isEmpty ? "flow" : $0.name, size: $0.nodes,
+                    ended: $0.nodes - $0.open, failed: $0.failed))
+        }
+    }
 
-    private func line(_ flow: FlowState) -> String {
+    private var batchHead: [String] {
+        let batches = overview.batches
+        guard batches.count > 0 else { return [] }
+        return [name("batches") + "\(count(batches.count, isComplete: batches.isComplete)) open"]
+    }
+
+    private var batches: [String] {
+        overview.batches.newest.map {
+            line(
+                Progress(
+                    command: $0.command, name: $0.name.isEmpty ? "batch" : $0.name, size: $0.members,
+                    ended: $0.members - $0.open, failed: $0.failed, note: $0.isSealed ? "" : ", takes more"))
+        }
+    }
+
+    private func line(_ progress: Progress) -> String {
         let isWide = columns >= Self.wideColumns
-        let ended = flow.nodes - flow.open
-        let fraction = flow.nodes > 0 ? Double(ended) / Double(flow.nodes) : 0
-        let failed = flow.failed > 0 ? "  \(Figures.count(Int64(flow.failed))) failed" : ""
+        let (ended, size) = (Int64(progress.ended), Int64(progress.size))
+        let fraction = size > 0 ? Double(ended) / Double(size) : 0
+        let failed = progress.failed > 0 ? "  \(Figures.count(Int64(progress.failed))) failed" : ""
         let numbers =
             isWide
-            ? "\(Figures.grouped(Int64(ended))) of \(Figures.grouped(Int64(flow.nodes)))\(failed)  "
-                + (now - flow.command.createdAt).shortText
-            : "\(Figures.count(Int64(ended)))/\(Figures.count(Int64(flow.nodes)))\(failed)"
+            ? "\(Figures.grouped(ended)) of \(Figures.grouped(size))\(failed)  "
+                + (now - progress.command.createdAt).shortText + progress.note
+            : "\(Figures.count(ended))/\(Figures.count(size))\(failed)"
         let tail = ProgressBar.bar(fraction, width: isWide ? 16 : 8) + " " + numbers
-        let id = " …\(flow.command.id.description.suffix(isWide ? 12 : 8))"
+        let id = " …\(progress.command.id.description.suffix(isWide ? 12 : 8))"
         let room = max(columns - 4 - TerminalText.width(tail), 8)
-        let title = TerminalText.cut(
-            flow.name.isEmpty ? "flow" : flow.name, width: max(min(room - TerminalText.width(id), Self.maxName), 4))
+        let title = TerminalText.cut(progress.name, width: max(min(room - TerminalText.width(id), Self.maxName), 4))
         return "  " + TerminalText.fit(title + id, width: min(room, Self.maxName + id.count)) + "  " + tail
     }
 

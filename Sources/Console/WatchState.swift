@@ -36,7 +36,7 @@ package struct WatchState: Sendable, Equatable {
     package var links = LinkOverview()
     /// Links get two thirds of the screen.
     package var favoursLinks = false
-    /// Flows, ordering keys and schedules.
+    /// Flows, batches, ordering keys and schedules.
     package var relations = RelationOverview()
     /// The pauses that a person has set, a sentence each.
     package var pauses: [String] = []

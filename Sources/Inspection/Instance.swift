@@ -81,7 +81,7 @@ package struct Instance: Sendable {
         return infos
     }
 
-    // MARK: Flows, ordering keys, schedules
+    // MARK: Flows, batches, ordering keys, schedules
 
     /// A reading whose cost does not depend on the size of the store.
     package func relations() throws(StoreError) -> RelationOverview {
@@ -90,7 +90,23 @@ package struct Instance: Sendable {
             try store.relationOverview(shard: shard)
         }
         for shard in shards { all.add(shard) }
+        all.batches = try batches()
         return all
+    }
+
+    private func batches() throws(StoreError) -> BatchOverview {
+        let max = RelationOverview.maxCounted
+        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
+            try store.openBatches(shard: shard, limit: max + 1)
+        }
+        let open = Set(shards.joined())
+        var overview = BatchOverview()
+        overview.count = min(open.count, max)
+        overview.isComplete = open.count <= max
+        for id in open.sorted(by: >).prefix(BatchOverview.maxShown) {
+            if let batch = try store.batch(id) { overview.newest.append(batch) }
+        }
+        return overview
     }
 
     // MARK: Settings

@@ -47,6 +47,27 @@ import Testing
         #expect(lines.count == 9)
     }
 
+    @Test func `batches stand below flows, and those that are not sealed say so`() {
+        var overview = overview
+        overview.batches.count = 2
+        overview.batches.newest = ["import", ""].map { name in
+            var command = Command(
+                id: CommandID(now: now), type: CommandType.batch, destination: .none, createdAt: now + .seconds(-90))
+            command.status = .blocked
+            return BatchState(
+                command: command, name: name, isSealed: name.isEmpty, members: 8000, open: 6000, failed: 2)
+        }
+        let lines = RelationRows(overview, now: now, columns: 100).lines
+        #expect(lines[4] == "batches      2 open")
+        #expect(lines[5].hasPrefix("  import …"))
+        #expect(lines[5].hasSuffix("████░░░░░░░░░░░░ 2,000 of 8,000  2 failed  1m 30s, takes more"), "\(lines[5])")
+        #expect(lines[6].hasPrefix("  batch …") && lines[6].hasSuffix("1m 30s"))
+        #expect(lines[7].hasPrefix("keys "))
+        for room in 2..<20 {
+            #expect(RelationRows(overview, now: now, columns: 60).panel(room: room).count <= room)
+        }
+    }
+
     @Test func `a narrow terminal shows the name, the bar and the numbers`() {
         let lines = RelationRows(overview, now: now, columns: 50).lines
         #expect(lines[1].contains("quotes …") && lines[1].hasSuffix("██░░░░░░ 3/12  1 failed"), "\(lines[1])")

@@ -1,8 +1,9 @@
 extension RelationOverview {
-    /// `flows`, `orderingKeys` and `schedules`; null where there are none.
+    /// `flows`, `batches`, `orderingKeys` and `schedules`; null where there are none.
     package var members: [JSONValue.Member] {
         [
             .init("flows", flows.count == 0 ? .null : flows.json),
+            .init("batches", batches.count == 0 ? .null : batches.json),
             .init("orderingKeys", keys.keys == 0 ? .null : keys.json),
             .init("schedules", schedules.count == 0 ? .null : schedules.json),
         ]
@@ -24,6 +25,27 @@ extension FlowState {
         .object([
             .init("id", .string(command.id.description)), .init("name", .string(name)),
             .init("nodes", .integer(Int64(nodes))), .init("ended", .integer(Int64(nodes - open))),
+            .init("failed", .integer(Int64(failed))), .init("createdAt", .string(command.createdAt.description)),
+        ])
+    }
+}
+
+extension BatchOverview {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("count", .integer(Int64(count))), .init("complete", .bool(isComplete)),
+            .init("newest", .array(newest.map(\.summary))),
+        ])
+    }
+}
+
+extension BatchState {
+    /// The batch without its command's fields.
+    fileprivate var summary: JSONValue {
+        .object([
+            .init("id", .string(command.id.description)), .init("name", .string(name)),
+            .init("sealed", .bool(isSealed)),
+            .init("members", .integer(Int64(members))), .init("ended", .integer(Int64(members - open))),
             .init("failed", .integer(Int64(failed))), .init("createdAt", .string(command.createdAt.description)),
         ])
     }

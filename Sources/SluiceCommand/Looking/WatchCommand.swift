@@ -12,7 +12,7 @@ struct WatchCommand: AsyncParsableCommand {
             Waits for a coordinator, and goes on when it restarts. “q” or Ctrl-C ends it. In JSON lines (--json, --topic, \
             or output that is not a terminal) each event has its “topic”. Whenever a monitor subscribes, every monitor \
             gets a snapshot, whose events have “snapshot”: true.
-            Where there are flows, ordering keys or schedules, a line with the topic “overview” has them in brief, as in \
+            Where there are flows, batches, ordering keys or schedules, a line with the topic “overview” has them in brief, as in \
             “sluice status --json”: at first, and at each change, at most one a second.
             Metrics of the processes come only with --topic metrics/.
             The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \

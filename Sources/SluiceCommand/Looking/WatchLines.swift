@@ -11,7 +11,7 @@ struct WatchLines {
     let store: SQLiteStore
     let topics: [String]
 
-    /// Of the lines that are not events: flows, ordering keys and schedules in brief.
+    /// Of the lines that are not events: flows, batches, ordering keys and schedules in brief.
     private static let overview = "overview"
 
     private static let metrics = Array("metrics/".utf8)

@@ -5,6 +5,13 @@ extension MemoryStore {
         try withShard(shard) { shard throws(StoreError) in try shard.openFlows(limit: limit) }
     }
 
+    package func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID] {
+        try withShard(shard) { shard throws(StoreError) in
+            let open = shard.messages.parts.filter { $0.state != .ended }.map(\.batch)
+            return Array(open.sorted(by: >).prefix(limit))
+        }
+    }
+
     package func relationOverview(shard: Int) throws(StoreError) -> RelationOverview {
         try withShard(shard) { shard throws(StoreError) in
             var overview = RelationOverview()

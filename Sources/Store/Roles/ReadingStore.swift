@@ -50,6 +50,9 @@ package protocol ReadingStore: ShardedStore {
     func parentResults(of id: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [ParentResult]
     /// The flows of a shard that have not ended, the newest first, at most `limit`.
     func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState]
+    /// The batches that have not ended in a shard, the newest first, at most `limit`. One may have ended in other shards,
+    /// or not be whole yet.
+    func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID]
     /// The flows, ordering keys and schedules of a shard in brief.
     func relationOverview(shard: Int) throws(StoreError) -> RelationOverview
     /// Counts dependencies, the nodes of flows and the holders of ordering keys anew. SQLite also counts commands.

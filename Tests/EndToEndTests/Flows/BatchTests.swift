@@ -11,6 +11,9 @@ extension EndToEndTests {
             String(repeating: #"{"payload":\#(payload)}"# + "\n", count: count)
         }
 
+        /// Does not end before it is cancelled.
+        private static let long = #"{"milliseconds":60000}"#
+
         @Test func `a batch over all shards ends once, and its callback runs`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up()
@@ -38,14 +41,20 @@ extension EndToEndTests {
         @Test func `an invalid line leaves the batch open, and the rest is added and sealed`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.sluice(
-                    "batch", "submit", "noop", "-", input: Self.lines(3) + "{\"payload\":\n")
+                    "batch", "submit", "noop", "-", input: Self.lines(3, Self.long) + "{\"payload\":\n")
                 let batch = try #require(first.ids.first)
                 #expect(first.code == 65 && first.errors.contains("line 4"), "\(first.errors)")
                 #expect(first.errors.contains("--into \(batch)"), "\(first.errors)")
+                let status = try #require(try await installation.status())
+                guard case .array(let open)? = status["batches"]?["newest"] else {
+                    throw Missed("no batches: \(status)")
+                }
+                #expect(open.map { $0["id"]?.string } == ["\(batch)"] && open.first?["members"]?.integer == 3)
+                #expect(try await installation.sluice("status").output.contains("batches      1 open"))
                 let explained = try await installation.sluice("explain", "\(batch)")
                 #expect(explained.output.contains("it is not sealed"), "\(explained.output)")
                 let rest = try await installation.sluice(
-                    "batch", "submit", "noop", "-", "--into", "\(batch)", "--json", input: Self.lines(2))
+                    "batch", "submit", "noop", "-", "--into", "\(batch)", "--json", input: Self.lines(2, Self.long))
                 #expect(rest.code == 0, "\(rest.errors)")
                 #expect(try rest.json()["members"]?.integer == 5 && rest.json()["sealed"]?.bool == true)
                 let late = try await installation.sluice("submit", "noop", "--batch", "\(batch)")

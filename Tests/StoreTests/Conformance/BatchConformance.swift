@@ -52,6 +52,25 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `open batches are listed newest first, until no shard counts members`(_ kind: StoreKind) throws {
+        let rig = try ShardRig(kind)
+        let batches = try (0..<3).map { _ in try Self.open(rig) }.sorted(by: >)
+        for shard in 0..<4 {
+            #expect(try rig.store.openBatches(shard: shard, limit: 10) == batches)
+            #expect(try rig.store.openBatches(shard: shard, limit: 2) == Array(batches.prefix(2)))
+        }
+        let member = try Self.add(1, to: batches[1], rig)[0]
+        for batch in batches { try rig.store.seal(batch, now: .base) }
+        try rig.carry()
+        for shard in 0..<4 {
+            let open = try rig.store.openBatches(shard: shard, limit: 10)
+            #expect(open == (shard == member.shard(of: 4) ? [batches[1]] : []))
+        }
+        try rig.end(member)
+        #expect(try (0..<4).flatMap { try rig.store.openBatches(shard: $0, limit: 10) }.isEmpty)
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a failed member fails the batch, and its failure callback runs`(_ kind: StoreKind) throws {
         let rig = try ShardRig(kind)
         let batch = try Self.open(rig, then: [.failure])

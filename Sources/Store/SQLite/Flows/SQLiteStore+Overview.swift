@@ -6,6 +6,10 @@ extension SQLiteStore {
         try reading(shard, or: []) { connection throws(StoreError) in try connection.openFlows(limit: limit) }
     }
 
+    package func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID] {
+        try reading(shard, or: []) { connection throws(StoreError) in try connection.openBatches(limit: limit) }
+    }
+
     package func relationOverview(shard: Int) throws(StoreError) -> RelationOverview {
         try reading(shard, or: RelationOverview()) { connection throws(StoreError) in
             var overview = RelationOverview()
@@ -51,6 +55,17 @@ extension Connection {
             flows.append(flow)
         }
         return flows
+    }
+
+    fileprivate func openBatches(limit: Int) throws(StoreError) -> [CommandID] {
+        // A part is deleted once its batch knows of its end, so that few have ended.
+        let statement = try statement(
+            sql: "SELECT batch FROM batch_part WHERE state < 3 ORDER BY batch DESC LIMIT ?1")
+        statement.bind(limit, at: 1)
+        defer { statement.reset() }
+        var ids: [CommandID] = []
+        while try statement.step() { ids.append(try statement.id(0)) }
+        return ids
     }
 
     fileprivate func countOpenFlows(limit: Int) throws(StoreError) -> Int {
