@@ -11,7 +11,7 @@ struct BatchSubmitCommand: AsyncParsableCommand {
         discussion: """
             Each line of standard input is an object with “payload”, as those of “sluice submit TYPE -”. An invalid line \
             ends the bulk with its number; the lines before it stay submitted, and the batch stays open: “--into” adds the \
-            rest, and “sluice cancel” cancels it. The same holds where this program is killed.
+            rest, and “sluice cancel” cancels it. The same holds where this program is interrupted or killed.
 
             EXAMPLES
               seq 1000 | sed 's/.*/{"payload":{}}/' | sluice batch submit noop - --name demo --wait
@@ -73,6 +73,9 @@ struct BatchSubmitCommand: AsyncParsableCommand {
             id = try await client.open(
                 try await batch.draft(data, allowUnknown: allowUnknown), allowUnknownTypes: allowUnknown)
         }
+        let remedy =
+            "add the others with “sluice batch submit \(type) - --into \(id)”, or cancel it with “sluice cancel \(id)”"
+        SignalHandling.exits { Diagnostics.say("batch \(id) is open, and keeps the members so far; \(remedy)") }
         // The batch is durable: a person can find it, whatever happens to its members.
         if !print.json {
             Output.line(id.description)
@@ -88,10 +91,10 @@ struct BatchSubmitCommand: AsyncParsableCommand {
             let exitError = ExitError(error)
             throw ExitError(
                 exitError.code,
-                "\(exitError.message ?? ""); the lines before it are members of batch \(id), which is open: add the others with "
-                    + "“sluice batch submit \(type) - --into \(id)”, or cancel it with “sluice cancel \(id)”")
+                "\(exitError.message ?? ""); the lines before it are members of batch \(id), which is open: \(remedy)")
         }
         if !keepOpen { try await client.seal(id) }
+        SignalHandling.exits()
         if print.json, let state = try await client.batch(id) { Output.line(BatchJSON.value(of: state).bytes) }
         if wait { try await CompletionWaiter(client: client, ids: [id]).run() }
         await client.close()

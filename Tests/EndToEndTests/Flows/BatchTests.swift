@@ -74,6 +74,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `Ctrl-C says that the batch is open, and how to go on`() async throws {
+            try await Installation.with { installation in
+                // Standard input stays open.
+                let script =
+                    "mkfifo lines; exec 0<>lines; printf '{\"payload\":{}}\\n' >lines; exec \(Installation.bin)/sluice "
+                    + "batch submit noop -"
+                let child = try installation.start(program: "/bin/sh", ["-c", script])
+                try await until("the batch") { !child.output.isEmpty }
+                child.signal(SIGINT)
+                #expect(try await child.end(within: .seconds(10)) == .exited(130))
+                let id = child.output.trimmingCharacters(in: .whitespacesAndNewlines)
+                #expect(child.errors.contains("batch \(id) is open") && child.errors.contains("--into \(id)"))
+            }
+        }
+
         @Test func `a failed member fails the batch, and its retry does not change that`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up()
