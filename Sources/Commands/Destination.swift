@@ -19,11 +19,7 @@ public struct Destination: Hashable, Sendable {
     /// or hang alone.
     /// - Parameter mountPoint: an absolute path. Bytes that a URL may not hold are percent-encoded.
     package static func file(mountPoint: String) -> Destination {
-        let path = mountPoint.utf8.map { byte in
-            byte.isPathCharacter ? String(Unicode.Scalar(byte)) : (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
-        }
-        let text = path.joined()
-        return text == "/" ? .file : Destination(unchecked: file.text + text)
+        mountPoint == "/" ? .file : Destination(unchecked: file.text + mountPoint.percentEncodedPath)
     }
 
     /// Whether the destination is a file system of this host.
@@ -103,16 +99,6 @@ extension Destination: CustomStringConvertible {
 }
 
 extension UInt8 {
-    /// Unreserved (RFC 3986, section 2.3), or a slash.
-    fileprivate var isPathCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~/".utf8.contains(self)
-        }
-    }
-
     fileprivate var isSchemeCharacter: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true

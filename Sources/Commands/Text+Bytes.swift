@@ -21,6 +21,13 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
         return self[start..<end]
     }
 
+    /// The path with `%` and two digits in lower case for each byte that is neither unreserved (RFC 3986, section 2.3)
+    /// nor a slash.
+    package var percentEncodedPath: String {
+        let parts = utf8.map { $0.isPathCharacter ? String(Unicode.Scalar($0)) : "%\(Hexadecimal.text([$0]))" }
+        return parts.joined()
+    }
+
     /// The path up to its last slash, without it: `/` for a name in the root, empty where there is no slash.
     package var parentPath: String {
         guard let slash = utf8.lastIndex(of: .slash) else { return "" }
@@ -37,7 +44,7 @@ extension String {
             case UInt8(ascii: "'"), UInt8(ascii: "\\"): text += "\\" + String(Unicode.Scalar(byte))
             case 0x0A: text += "\\n"
             case 0x20..<0x7F: text.unicodeScalars.append(Unicode.Scalar(byte))
-            default: text += (byte < 16 ? "\\x0" : "\\x") + String(byte, radix: 16)
+            default: text += "\\x\(Hexadecimal.text([byte]))"
             }
         }
         self = text + "'"
@@ -46,4 +53,14 @@ extension String {
 
 extension UInt8 {
     package static let slash = UInt8(ascii: "/")
+
+    /// Unreserved (RFC 3986, section 2.3), or a slash.
+    var isPathCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~/".utf8.contains(self)
+        }
+    }
 }

@@ -245,7 +245,7 @@ private struct JSONParser {
     mutating func hexadecimal() throws(JSONError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            guard let digit = next?.hexadecimalValue else {
                 throw error("expected four hexadecimal digits")
             }
             value = value << 4 | UInt32(digit)

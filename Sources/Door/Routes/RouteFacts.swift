@@ -54,7 +54,7 @@ package struct RouteFacts: Sendable, Equatable {
             case .contentType: contentType ?? "application/octet-stream"
             case .size: size.map { "\($0)" }
             case .id: id.description
-            case .sha256: sha256.map { $0.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+            case .sha256: sha256.map { Hexadecimal.text($0) }
             // The door asks for no token.
             case .token: token ?? ""
             case .metadata(let key): metadata.first { $0.key.hasSameBytes(as: key) }?.value

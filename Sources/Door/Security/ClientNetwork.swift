@@ -1,3 +1,5 @@
+internal import Commands
+
 #if canImport(Glibc)
     internal import Glibc
 #else
@@ -18,7 +20,7 @@ enum ClientNetwork {
             if bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF {
                 return bytes[12...].map { "\($0)" }.joined(separator: ".")
             }
-            return bytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "::/64"
+            return Hexadecimal.text(bytes.prefix(8)) + "::/64"
         }
     }
 }

@@ -13,7 +13,7 @@ struct EntityTag: Equatable {
     /// - Parameter body: the bytes of the representation.
     init(shard: Int, seq: Int64, body: [UInt8]) {
         version = "\(shard)-\(seq)"
-        digest = SHA256.hash(data: body).prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        digest = Hexadecimal.text(SHA256.hash(data: body).prefix(4))
     }
 
     var text: String { "\"\(version)-\(digest)\"" }

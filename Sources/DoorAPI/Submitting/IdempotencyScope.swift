@@ -28,8 +28,8 @@ struct IdempotencyScope: Sendable, Hashable {
     ///   - line: of a bulk, from 1; 0 for a request that is not a bulk.
     ///   - text: the bytes of the line, or of the request.
     func uniqueKey(line: Int, _ text: [UInt8]) -> String {
-        let digest = SHA256.hash(data: text).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        return "\(prefix)\(line)#\(digest.joined())"
+        let digest = Hexadecimal.text(SHA256.hash(data: text).prefix(16))
+        return "\(prefix)\(line)#\(digest)"
     }
 
     /// Reads the commands of earlier requests with the key. It blocks.

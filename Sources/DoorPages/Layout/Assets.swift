@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import Door
 internal import HTTPTypes
@@ -20,7 +21,7 @@ enum Assets {
             hash.update(data: Array(name.utf8))
             hash.update(data: asset.bytes)
         }
-        return hash.finalize().prefix(6).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Hexadecimal.text(hash.finalize().prefix(6))
     }()
 
     static var endpoint: Endpoint {

@@ -14,7 +14,7 @@ extension UploadFacts {
         add("token", token)
         if let digest {
             members.append(
-                .init("digest", .object([.init(digest.algorithm.rawValue, .string(digest.bytes.hexadecimal))])))
+                .init("digest", .object([.init(digest.algorithm.rawValue, .string(Hexadecimal.text(digest.bytes)))])))
         }
         switch concatenation {
         case .partial?: members.append(.init("isPartial", .bool(true)))
@@ -36,7 +36,7 @@ extension UploadFacts {
         token = value["token"]?.string
         if let member = value["digest"]?.members?.first {
             guard let algorithm = UploadDigest.Algorithm(rawValue: member.name),
-                let bytes = member.value.string.flatMap({ [UInt8](hexadecimal: $0) }),
+                let bytes = member.value.string.flatMap({ Hexadecimal.bytes($0) }),
                 let digest = UploadDigest(algorithm, bytes)
             else { return nil }
             self.digest = digest
@@ -48,31 +48,5 @@ extension UploadFacts {
             concatenation = .final(ids)
         }
         interopVersion = value["interopVersion"]?.integer.map { Int($0) }
-    }
-}
-
-extension [UInt8] {
-    /// Two lower-case digits a byte.
-    package var hexadecimal: String {
-        let digits = [UInt8]("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    /// Reads ``hexadecimal`` back, in either case; nil for anything else.
-    package init?(hexadecimal text: String) {
-        let nibbles = text.utf8.map { character -> UInt8? in
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): character - UInt8(ascii: "a") + 10
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): character - UInt8(ascii: "A") + 10
-            default: nil
-            }
-        }
-        guard nibbles.count.isMultiple(of: 2) else { return nil }
-        self = []
-        for index in stride(from: 0, to: nibbles.count, by: 2) {
-            guard let high = nibbles[index], let low = nibbles[index + 1] else { return nil }
-            append(high << 4 | low)
-        }
     }
 }

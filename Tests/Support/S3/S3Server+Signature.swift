@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import Foundation
 
@@ -24,7 +25,7 @@ extension S3Server {
             return error(403, "SignatureDoesNotMatch")
         }
         let digest = request["x-amz-content-sha256"] ?? ""
-        guard digest == hexadecimal(SHA256.hash(data: request.body)) else {
+        guard digest == Hexadecimal.text(SHA256.hash(data: request.body)) else {
             return error(400, "XAmzContentSHA256Mismatch")
         }
         if let stated = request["content-md5"],
@@ -79,13 +80,13 @@ extension S3Server {
         ].joined(separator: "\n")
         let text = [
             "AWS4-HMAC-SHA256", request["x-amz-date"] ?? "", signed.scope.joined(separator: "/"),
-            hexadecimal(SHA256.hash(data: Data(canonical.utf8))),
+            Hexadecimal.text(SHA256.hash(data: Data(canonical.utf8))),
         ].joined(separator: "\n")
         var key = Data("AWS4\(secretKey)".utf8)
         for part in signed.scope + [text] {
             key = Data(HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: SymmetricKey(data: key)))
         }
-        return hexadecimal(key)
+        return Hexadecimal.text(key)
     }
 
     /// A presigned request names its signed headers; the signature is the word “right” here.

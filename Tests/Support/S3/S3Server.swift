@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import Foundation
 internal import Synchronization
@@ -166,5 +167,5 @@ package final class S3Server: RequestHandler {
             body: "<?xml version=\"1.0\"?><Error><Code>\(code)</Code><Message>refused</Message></Error>")
     }
 
-    static func md5(_ bytes: [UInt8]) -> String { hexadecimal(Insecure.MD5.hash(data: bytes)) }
+    static func md5(_ bytes: [UInt8]) -> String { Hexadecimal.text(Insecure.MD5.hash(data: bytes)) }
 }

@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import Foundation
 package import Host
@@ -78,7 +79,7 @@ package struct ReceivedRequest: Sendable {
 }
 
 /// SHA-256 in hexadecimal, as in ``ReceivedRequest/sha256``.
-package func sha256(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+package func sha256(_ bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes)) }
 
 /// `v1,` and the HMAC-SHA256 in base64 (Standard Webhooks 1.0.0).
 /// - Parameters:
@@ -88,8 +89,4 @@ package func webhookSignature(of text: String, secret: String) -> String {
     let key = Data(base64Encoded: String(secret.dropFirst("whsec_".count))) ?? Data()
     let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: SymmetricKey(data: key))
     return "v1,\(Data(code).base64EncodedString())"
-}
-
-func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
 }

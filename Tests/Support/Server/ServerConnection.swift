@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Commands
 internal import Crypto
 internal import Host
 internal import NIOCore
@@ -169,7 +170,7 @@ final class ServerConnection: ChannelInboundHandler {
             if let file = exchange.file { $0.files.write(bytes, to: file, by: number) }
             guard exchange.index < $0.requests.count else { return }
             $0.requests[exchange.index].add(count)
-            if let digest { $0.requests[exchange.index].sha256 = hexadecimal(digest) }
+            if let digest { $0.requests[exchange.index].sha256 = Hexadecimal.text(digest) }
         }
         self.exchange = exchange
         if pending.readableBytes == 0 { pending.clear() }

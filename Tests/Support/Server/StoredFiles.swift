@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import NIOCore
 
@@ -28,7 +29,7 @@ package struct StoredFiles: Sendable {
         }
 
         /// The SHA-256 in hexadecimal, if hashes were on from the start.
-        package var sha256: String? { hash.map { hexadecimal($0.finalize()) } }
+        package var sha256: String? { hash.map { Hexadecimal.text($0.finalize()) } }
     }
 
     package private(set) var all: [String: File] = [:]

@@ -141,7 +141,7 @@ struct UploadEngineTests {
             .crc32: "08594932",
         ]
         let right = try #require(
-            [UInt8](hexadecimal: digests[algorithm] ?? "").flatMap { UploadDigest(algorithm, $0) })
+            Hexadecimal.bytes(digests[algorithm] ?? "").flatMap { UploadDigest(algorithm, $0) })
         let rig = try UploadRig()
         let engine = rig.engine()
         let upload = try await engine.create("noop", length: 7)

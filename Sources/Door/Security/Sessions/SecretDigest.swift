@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 
 /// The digests of secrets, which memory and the store keep instead of the secrets: the time of a search by a digest does
@@ -5,6 +6,6 @@ internal import Crypto
 enum SecretDigest {
     /// The SHA-256 of a secret in hexadecimal digits.
     static func text(of secret: String) -> String {
-        SHA256.hash(data: Array(secret.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        Hexadecimal.text(SHA256.hash(data: Array(secret.utf8)))
     }
 }

@@ -8,7 +8,7 @@ extension TokenRecord {
     /// The value of its setting.
     package var setting: String {
         JSONValue.object(
-            [.init("name", .string(name)), .init("digest", .string(Self.hexadecimal(digest)))] + rights + times
+            [.init("name", .string(name)), .init("digest", .string(Hexadecimal.text(digest)))] + rights + times
         ).text
     }
 
@@ -39,7 +39,7 @@ extension TokenRecord {
     package init?(id: String, setting: String) {
         guard let value = try? JSONValue(parsing: setting.utf8), let members = value.members,
             members.allSatisfy({ Self.keys.contains($0.name) }), let name = value["name"]?.string,
-            let digest = value["digest"]?.string.flatMap(Self.bytes), digest.count == 32,
+            let digest = value["digest"]?.string.flatMap({ Hexadecimal.bytes($0) }), digest.count == 32,
             let scopes = Self.strings(value["scopes"]), let created = value["created"]?.timestamp
         else { return nil }
         self.init(id: id, name: name, digest: digest, scopes: [], created: created)
@@ -72,23 +72,5 @@ extension TokenRecord {
         guard let elements = value?.elements else { return nil }
         let strings = elements.compactMap(\.string)
         return strings.count == elements.count ? strings : nil
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    private static func bytes(_ text: String) -> [UInt8]? {
-        let digits = text.utf8.map { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-            default: nil
-            }
-        }
-        let known = digits.compactMap(\.self)
-        guard known.count == digits.count, known.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: known.count, by: 2).map { known[$0] << 4 | known[$0 + 1] }
     }
 }

@@ -45,7 +45,7 @@ struct CacheKey: Sendable {
             add(name)
             add(request.headers.values(name).map(\.trimmed).joined(separator: ", "))
         }
-        return "fetch:\(hash.finalize().hexadecimal)"
+        return "fetch:\(Hexadecimal.text(hash.finalize()))"
     }
 }
 

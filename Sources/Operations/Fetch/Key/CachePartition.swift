@@ -31,13 +31,6 @@ enum CachePartition {
             // A header has no zero byte in it, so that no two lists have the same bytes.
             hash.update(data: Array(secret.0.utf8) + [0] + Array(secret.1.utf8) + [0])
         }
-        return hash.finalize().hexadecimal
-    }
-}
-
-extension SHA256.Digest {
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        return Hexadecimal.text(hash.finalize())
     }
 }

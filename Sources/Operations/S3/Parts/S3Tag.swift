@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 internal import HTTPClient
 

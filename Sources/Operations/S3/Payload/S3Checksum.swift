@@ -1,3 +1,5 @@
+internal import Commands
+
 /// How the endpoint checks the bytes of a part.
 enum S3Checksum: String, Sendable, CaseIterable {
     /// The SHA-256 of the body is signed in `x-amz-content-sha256`. Every endpoint with Signature Version 4

@@ -1,3 +1,4 @@
+internal import Commands
 internal import Crypto
 
 /// The hash of a body in a signature, and the value of `x-amz-content-sha256`.

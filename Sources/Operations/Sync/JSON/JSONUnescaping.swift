@@ -1,3 +1,5 @@
+internal import Commands
+
 /// The escapes of JSON strings (RFC 8259, section 7). Pure.
 enum JSONUnescaping {
     /// Appends the bytes between the quotes of a string, unescaped. Half of a surrogate pair and an escape
@@ -45,7 +47,7 @@ enum JSONUnescaping {
         var value: UInt32 = 0
         for position in start..<start + 4 {
             guard let digit = bytes[position].hexadecimalValue else { return nil }
-            value = value << 4 | digit
+            value = value << 4 | UInt32(digit)
         }
         return value
     }

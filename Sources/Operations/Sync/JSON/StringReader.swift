@@ -1,3 +1,5 @@
+internal import Commands
+
 /// Reads the strings of a JSON value: finds their ends, and checks escapes and UTF-8.
 struct StringReader: Sendable {
     /// The first flaw of the strings that were read.

@@ -5,16 +5,6 @@ extension UInt8 {
     @inline(__always)
     var isASCIIDigit: Bool { self &- 0x30 < 10 }
 
-    /// The value of a hexadecimal digit; nil for any other byte.
-    var hexadecimalValue: UInt32? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(self - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(self - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(self - UInt8(ascii: "A") + 10)
-        default: nil
-        }
-    }
-
     /// The kind of a valid JSON value that starts with this byte, in words for a message.
     var kindOfJSONValue: String {
         switch self {

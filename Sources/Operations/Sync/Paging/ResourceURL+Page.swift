@@ -1,3 +1,4 @@
+internal import Commands
 internal import HTTPClient
 
 extension ResourceURL {
@@ -48,7 +49,7 @@ extension ResourceURL {
         while let byte = rest.popFirst() {
             let digits = rest.prefix(2).compactMap(\.hexadecimalValue)
             if byte == UInt8(ascii: "%"), digits.count == 2 {
-                name.append(UInt8(digits[0] << 4 | digits[1]))
+                name.append(digits[0] << 4 | digits[1])
                 rest = rest.dropFirst(2)
             } else {
                 name.append(byte == UInt8(ascii: "+") ? 0x20 : byte)

@@ -112,17 +112,8 @@ final class Connection: @unchecked Sendable {
     /// A URI with `mode=rw`, which never makes a missing file. A path that begins with `//` needs an empty
     /// authority before it.
     private static func uri(_ path: String, vfs: String?) -> String {
-        var uri = path.utf8.first == UInt8(ascii: "/") ? "file://" : "file:"
-        for byte in path.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"), UInt8(ascii: "~"):
-                uri.unicodeScalars.append(UnicodeScalar(byte))
-            default: uri += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
-            }
-        }
-        return uri + "?mode=rw" + (vfs.map { "&vfs=\($0)" } ?? "")
+        let start = path.utf8.first == .slash ? "file://" : "file:"
+        return start + path.percentEncodedPath + "?mode=rw" + (vfs.map { "&vfs=\($0)" } ?? "")
     }
 
     /// The settings of every connection of this program.
