@@ -1,4 +1,5 @@
 internal import Commands
+internal import Crypto
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
@@ -15,7 +16,7 @@ actor SavedResponse {
     private let maxBytes: Int64
     private let mode: UInt32
     private let command: CommandID
-    private var digest = ChecksumDigest(.sha256)
+    private var hash = SHA256()
     private var count: Int64 = 0
     /// Why the file could not be written.
     private var fileError: (any Error)?
@@ -36,7 +37,7 @@ actor SavedResponse {
     /// Reads the body of a success.
     func read(_ body: ResponseBody) async throws {
         // A redirect or a closed connection may have brought an earlier answer.
-        (count, digest) = (0, ChecksumDigest(.sha256))
+        (count, hash) = (0, SHA256())
         do {
             try await file.truncate()
             while let chunks = try await body.next() { try await write(chunks) }
@@ -52,7 +53,7 @@ actor SavedResponse {
         for chunk in chunks {
             blocks.append(DownloadFile.Block(bytes: chunk, offset: count, isCompared: false))
             count += Int64(chunk.readableBytes)
-            digest.update(Array(chunk.readableBytesView))
+            chunk.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
         }
         guard count <= maxBytes else {
             throw CommandFailure(
@@ -77,7 +78,7 @@ actor SavedResponse {
                 record: TargetRecord(command, url: url, validators: DownloadValidators())))
         return .object([
             .init("path", .string(file.target.path)), .init("bytes", .integer(count)),
-            .init("sha256", .string(Hexadecimal.text(digest.bytes))),
+            .init("sha256", .string(Hexadecimal.text(hash.finalize()))),
         ])
     }
 

@@ -1,7 +1,7 @@
 import Commands
+import Store
 import TestSupport
 import Testing
-import Uploads
 
 @testable import Door
 
@@ -63,7 +63,7 @@ struct AccessTokenTests {
     }
 
     @Test func `checksum and digits are those of their definitions`() {
-        #expect(CRC32.value("123456789".utf8) == 0xCBF4_3926)
+        #expect(CRC32(.iso3309, of: "123456789".utf8).value == 0xCBF4_3926)
         #expect(Base62.text([255], count: 2) == "47")
         #expect(Base62.text([UInt8](repeating: 255, count: 32), count: 43).utf8.allSatisfy(Base62.isDigit))
         #expect(Base62.text([], count: 3) == "000")

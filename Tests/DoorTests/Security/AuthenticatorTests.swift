@@ -5,7 +5,6 @@ import Logging
 import Store
 import TestSupport
 import Testing
-import Uploads
 
 @testable import Door
 
@@ -148,8 +147,7 @@ struct AuthenticatorTests {
     /// A well-formed token with the id of another one.
     private func forge(id: String) throws -> String {
         let start = "slu_\(id)_\(Base62.random(bytes: 32))"
-        let value = CRC32.value(start.utf8)
-        let text = start + Base62.text([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }, count: 6)
+        let text = start + Base62.text(CRC32(.iso3309, of: start.utf8).bytes, count: 6)
         return try AccessToken(parsing: text).text
     }
 

@@ -1,4 +1,5 @@
 import Commands
+import Store
 import TestSupport
 import Testing
 
@@ -65,7 +66,7 @@ import Testing
     }
 
     @Test func `CRC-32C has the value of its specification`() {
-        var checksum = CRC32C()
+        var checksum = CRC32(.castagnoli)
         for piece in ["12345", "", "6789"] { Array(piece.utf8).withUnsafeBytes { checksum.update($0) } }
         #expect(checksum.value == 0xE306_9283)
     }

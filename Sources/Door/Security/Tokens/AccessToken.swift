@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Uploads
+internal import Store
 
 /// A secret that gives a client of the door its rights: `slu_<id>_<secret><checksum>`, 64 characters.
 ///
@@ -52,8 +52,7 @@ package struct AccessToken: Sendable, Equatable {
     package var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
 
     private static func checksum(of text: String) -> String {
-        let value = CRC32.value(text.utf8)
-        return Base62.text([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }, count: checksumLength)
+        Base62.text(CRC32(.iso3309, of: text.utf8).bytes, count: checksumLength)
     }
 }
 

@@ -1,3 +1,6 @@
+internal import Crypto
+internal import Store
+
 /// An algorithm of a checksum. The raw values are the names in payloads.
 enum ChecksumAlgorithm: String, Sendable, CaseIterable {
     case sha256, sha512, sha1, md5
@@ -12,6 +15,17 @@ enum ChecksumAlgorithm: String, Sendable, CaseIterable {
         case .sha1: 20
         case .md5: 16
         case .crc32c: 4
+        }
+    }
+
+    /// Starts a hash.
+    func makeHash() -> any IncrementalHash {
+        switch self {
+        case .sha256: SHA256()
+        case .sha512: SHA512()
+        case .sha1: Insecure.SHA1()
+        case .md5: Insecure.MD5()
+        case .crc32c: CRC32(.castagnoli)
         }
     }
 

@@ -2,6 +2,7 @@ internal import Commands
 internal import Glibc
 internal import Host
 internal import NIOCore
+internal import Store
 internal import Work
 
 /// The part file of a download, beside its target. Every call runs in the queue of its file system
@@ -160,19 +161,19 @@ struct DownloadFile: Sendable {
     func differing(
         _ completion: DownloadCompletion, read: @Sendable (_ bytes: Int64) -> Void = { _ in }
     ) async throws -> Checksum? {
-        var digests = completion.checksums.map { ChecksumDigest($0.algorithm) }
-        guard !digests.isEmpty else { return nil }
+        var hashes = completion.checksums.map { $0.algorithm.makeHash() }
+        guard !hashes.isEmpty else { return nil }
         var offset: Int64 = 0
         while offset < completion.length {
             try Task.checkCancellation()
             let (start, count) = (offset, Int(min(Int64(Self.checksumStep), completion.length - offset)))
             let piece = try await queue.run { _ in try bytes(at: start, maxCount: count) }
             guard !piece.isEmpty else { break }
-            for index in digests.indices { digests[index].update(piece) }
+            for index in hashes.indices { hashes[index].update(piece) }
             offset += Int64(piece.count)
             read(offset)
         }
-        return zip(completion.checksums, digests).first { $0.bytes != $1.bytes }?.0
+        return zip(completion.checksums, hashes).first { $0.bytes != $1.bytes }?.0
     }
 
     /// Makes the part durable, and gives it the name of the target in one step.

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Crypto
 internal import Host
+internal import Store
 internal import Work
 
 /// Reads ranges of the source for their digests. The bytes are sent afterwards from the page cache.
@@ -28,7 +29,7 @@ struct S3PartReader: Sendable {
     private struct Hashes: Sendable {
         var sha256: SHA256?
         var md5: Insecure.MD5?
-        var crc32c: CRC32C?
+        var crc32c: CRC32?
 
         mutating func update(_ bytes: UnsafeRawBufferPointer) {
             sha256?.update(bufferPointer: bytes)
@@ -51,7 +52,7 @@ struct S3PartReader: Sendable {
         guard !kinds.isEmpty else { return S3PartDigest() }
         var hashes = Hashes(
             sha256: kinds.sha256 ? SHA256() : nil, md5: kinds.md5 ? Insecure.MD5() : nil,
-            crc32c: kinds.crc32c ? CRC32C() : nil)
+            crc32c: kinds.crc32c ? CRC32(.castagnoli) : nil)
         var offset = range.lowerBound
         while offset < range.upperBound {
             let end = min(offset + Self.step, range.upperBound)

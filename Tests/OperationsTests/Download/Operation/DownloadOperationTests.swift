@@ -4,6 +4,7 @@ import Crypto
 import Foundation
 import Glibc
 import HTTPClient
+import Store
 import TestSupport
 import Testing
 import Work
@@ -121,7 +122,7 @@ import Work
     }
 
     @Test func `the CRC-32C of 123456789 is that of the RFC`() {
-        var digest = ChecksumDigest(.crc32c)
+        var digest = ChecksumAlgorithm.crc32c.makeHash()
         digest.update(Array("1234".utf8))
         digest.update(Array("56789".utf8))
         #expect(Hexadecimal.text(digest.bytes) == "e3069283")
