@@ -23,7 +23,7 @@ final class Connection: @unchecked Sendable {
     private(set) var isOutdated = false
     private let queue: DatabaseQueue
     let database: OpaquePointer
-    private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
+    private var statements: [Statement?] = []
     private var others: [String: Statement] = [:]
     private var inserts: [InsertKey: Statement] = [:]
     private let wal = WALSize()
@@ -159,9 +159,10 @@ final class Connection: @unchecked Sendable {
     // MARK: Statements
 
     func statement(_ query: Query) throws(StoreError) -> Statement {
-        if let statement = statements[query.rawValue] { return statement }
+        if query.index < statements.count, let statement = statements[query.index] { return statement }
         let statement = try Statement(query.sql(version: version), on: database)
-        statements[query.rawValue] = statement
+        while statements.count <= query.index { statements.append(nil) }
+        statements[query.index] = statement
         return statement
     }
 
