@@ -81,7 +81,7 @@ package final class Compaction {
                 throw StoreError(.busy, "Another process reads shard \(shard); end it and try again.", shard: shard)
             }
             let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
-            vacuum.bind(new, at: 1)
+            vacuum.bind(new)
             try vacuum.run()
         }
     }

@@ -83,7 +83,7 @@ extension SQLiteStore {
             try target.makeEmpty(copy)
             try shard.withOwnConnection { connection throws(StoreError) in
                 let vacuum = try Statement("VACUUM INTO ?1", sharing: connection)
-                vacuum.bind(copy, at: 1)
+                vacuum.bind(copy)
                 try vacuum.run()
             }
         }

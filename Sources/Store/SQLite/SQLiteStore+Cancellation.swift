@@ -123,8 +123,6 @@ extension Connection {
     }
 
     fileprivate func dropResult(of row: StoredCommand) throws(StoreError) {
-        let drop = try statement(.deleteResult)
-        drop.bind(row.command.turn, at: 1)
-        try drop.run()
+        try statement(.deleteResult, row.command.turn).run()
     }
 }

@@ -3,13 +3,9 @@ package import Commands
 extension SQLiteStore {
     package func open(_ session: Session, shard: Int) throws(StoreError) {
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            let open = try connection.statement(.openSession)
-            open.bind(session.seat, at: 1)
-            open.bind(session.epoch, at: 2)
-            open.bind(Int64(session.pid), at: 3)
-            open.bind(session.startTime, at: 4)
-            open.bind(session.bootID, at: 5)
-            try open.run()
+            try connection.statement(
+                .openSession, session.seat, session.epoch, Int64(session.pid), session.startTime, session.bootID
+            ).run()
         }
     }
 
@@ -18,10 +14,7 @@ extension SQLiteStore {
             do throws(StoreError) {
                 try ifUsable { () throws(StoreError) in
                     try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-                        let close = try connection.statement(.closeSession)
-                        close.bind(seat, at: 1)
-                        close.bind(epoch, at: 2)
-                        try close.run()
+                        try connection.statement(.closeSession, seat, epoch).run()
                     }
                 }
             } catch {
@@ -149,10 +142,7 @@ extension Shard {
                 effects.events += transitions.map { row.event($0, shard: number) }
                 if row.isReady { effects.ready.append(row.ready) }
             }
-            let delete = try connection.statement(.deleteSession)
-            delete.bind(seat, at: 1)
-            delete.bind(epoch, at: 2)
-            try delete.run()
+            try connection.statement(.deleteSession, seat, epoch).run()
             return effects
         }
         return own.followed(by: others)
@@ -161,9 +151,6 @@ extension Shard {
 
 extension Connection {
     func sessions() throws(StoreError) -> [Session] {
-        let statement = try statement(.sessions)
-        var found: [Session] = []
-        while try statement.step() { found.append(Session(statement)) }
-        return found
+        try statement(.sessions).rows(Session.init)
     }
 }

@@ -31,54 +31,33 @@ extension SQLiteStore {
 
 extension Connection {
     fileprivate func hasLeftover(due: Timestamp) throws(StoreError) -> Bool {
-        let statement = try statement(.hasLeftover)
-        statement.bind(due, at: 1)
-        defer { statement.reset() }
-        return try statement.step()
+        try statement(.hasLeftover, due).hasRow()
     }
 
     fileprivate func leftovers(due: Timestamp, limit: Int) throws(StoreError) -> [Leftover] {
-        let statement = try statement(.leftovers)
-        statement.bind(due, at: 1)
-        statement.bind(limit, at: 2)
-        defer { statement.reset() }
-        var leftovers: [Leftover] = []
-        while try statement.step() {
-            leftovers.append(
-                Leftover(
-                    command: try StoredCommand(statement, self).command, payload: statement.bytes(Query.columnCount),
-                    checkpoint: statement.optionalBytes(Query.columnCount + 1) ?? []))
+        try statement(.leftovers, due, limit).rows { row throws(StoreError) in
+            Leftover(
+                command: try StoredCommand(row, self).command, payload: row.bytes(Query.columnCount),
+                checkpoint: row.optionalBytes(Query.columnCount + 1) ?? [])
         }
-        return leftovers
     }
 
     /// Records that a command has ended, if it has a checkpoint.
     func recordLeftover(of command: Command) throws(StoreError) {
-        let record = try statement(.recordLeftover)
-        record.bind(command.turn, at: 1)
-        record.bind(Leftover.due(command), at: 2)
-        try record.run()
+        try statement(.recordLeftover, command.turn, Leftover.due(command)).run()
     }
 
     /// The command runs again, or its remains are taken care of.
-    func dropLeftover(of command: Command) throws(StoreError) {
-        let drop = try statement(.dropLeftover)
-        drop.bind(command.turn, at: 1)
-        try drop.run()
-    }
+    func dropLeftover(of command: Command) throws(StoreError) { try statement(.dropLeftover, command.turn).run() }
 
     /// Makes the leftover of a command that is to be deleted due at once.
     /// - Returns: false where it has none.
     func hasten(leftoverOf turn: Int64) throws(StoreError) -> Bool {
-        let hasten = try statement(.hastenLeftover)
-        hasten.bind(turn, at: 1)
-        try hasten.run()
+        try statement(.hastenLeftover, turn).run()
         return changedRows > 0
     }
 
     fileprivate func dropCheckpoint(of command: Command) throws(StoreError) {
-        let drop = try statement(.dropCheckpoint)
-        drop.bind(command.turn, at: 1)
-        try drop.run()
+        try statement(.dropCheckpoint, command.turn).run()
     }
 }

@@ -63,12 +63,9 @@ extension Connection {
     fileprivate func search(
         before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneSearch {
-        let marker = try statement(.prunedThrough)
-        let start = try marker.step() ? marker.int64(0) : 0
-        marker.reset()
+        let start = try statement(.prunedThrough).first { $0.int64(0) } ?? 0
         var search = PruneSearch(scannedThrough: start)
-        let transitions = try statement(.transitionsAfter)
-        transitions.bind(start, at: 1)
+        let transitions = try statement(.transitionsAfter, start)
         defer { transitions.reset() }
         let now = Timestamp.now
         var isPast = true
@@ -81,30 +78,21 @@ extension Connection {
             if isPast { search.scannedThrough = seq }
             let status = try transitions.status(2)
             guard at < before, status == .success || status == .cancelled, statuses.contains(status) else { continue }
-            let look = try statement(.ended)
-            look.bind(try transitions.id(1), at: 1)
-            look.bind(seq, at: 2)
-            if try look.step() { search.candidates.append(try PruneCandidate(look)) }
-            look.reset()
+            let ended = try statement(.ended, transitions.id(1), seq)
+            if let candidate = try ended.first(PruneCandidate.init) { search.candidates.append(candidate) }
         }
         search.isWorthRecording = search.scannedThrough - start > Self.recordedDistance
         let dead = Array(statuses.intersection([.tooManyTimes, .inDoubt]))
         if let first = dead.first, search.candidates.count < limit {
-            let statement = try statement(.deadBefore)
-            defer { statement.reset() }
-            statement.bind(before, at: 1)
-            statement.bind(first, at: 2)
-            statement.bind(dead.last ?? first, at: 3)
-            statement.bind(limit - search.candidates.count, at: 4)
-            while try statement.step() { search.candidates.append(try PruneCandidate(statement)) }
+            search.candidates += try statement(
+                .deadBefore, before, first, dead.last ?? first, limit - search.candidates.count
+            ).rows(PruneCandidate.init)
         }
         return search
     }
 
     fileprivate func setPrunedThrough(_ seq: Int64) throws(StoreError) {
-        let set = try statement(.setPrunedThrough)
-        set.bind(seq, at: 1)
-        try set.run()
+        try statement(.setPrunedThrough, seq).run()
     }
 
     /// Deletes a command, and its parents that nothing else depends on.
@@ -186,13 +174,7 @@ extension Connection {
     }
 
     private func lastNodes(of flow: Int64, limit: Int) throws(StoreError) -> [Int64] {
-        let statement = try statement(.lastNodesOf)
-        statement.bind(flow, at: 1)
-        statement.bind(limit, at: 2)
-        defer { statement.reset() }
-        var turns: [Int64] = []
-        while try statement.step() { turns.append(statement.int64(0)) }
-        return turns
+        try statement(.lastNodesOf, flow, limit).rows { $0.int64(0) }
     }
 
     /// A command in doubt holds its ordering key. It is cancelled, so that the next one gets the key, and pruned later.
@@ -215,43 +197,26 @@ extension Connection {
             Query.deleteNode, .deleteDependencies, .deleteDependants, .deleteFlow, .deleteRemoteDependencies,
             .deleteRemoteDependants,
         ] {
-            let delete = try statement(query)
-            delete.bind(turn, at: 1)
-            try delete.run()
+            try statement(query, turn).run()
         }
     }
 
     /// Deletes a command with its payload, result and transitions, unless it has changed since the search.
     fileprivate func delete(_ candidate: PruneCandidate, _ pruned: inout PruneResult) throws(StoreError) {
-        let command = try statement(.deleteCommand)
-        command.bind(candidate.turn, at: 1)
-        command.bind(candidate.newestSeq, at: 2)
-        try command.run()
+        try statement(.deleteCommand, candidate.turn, candidate.newestSeq).run()
         guard changedRows == 1 else { return }
-        let payload = try statement(.deletePayload)
-        payload.bind(candidate.turn, at: 1)
-        if try payload.step(), candidate.status != .success { pruned.abandoned.append(payload.bytes(0)) }
-        payload.reset()
-        let result = try statement(.deleteResult)
-        result.bind(candidate.turn, at: 1)
-        try result.run()
+        let payload = try statement(.deletePayload, candidate.turn).first { $0.bytes(0) }
+        if let payload, candidate.status != .success { pruned.abandoned.append(payload) }
+        try statement(.deleteResult, candidate.turn).run()
         var seq = candidate.newestSeq
         while seq > 0 {
-            let look = try statement(.previousTransition)
-            look.bind(seq, at: 1)
-            let previous = try look.step() ? look.int64(0) : 0
-            look.reset()
-            let delete = try statement(.deleteTransition)
-            delete.bind(seq, at: 1)
-            try delete.run()
+            let previous = try statement(.previousTransition, seq).first { $0.int64(0) } ?? 0
+            try statement(.deleteTransition, seq).run()
             seq = min(previous, seq - 1)
         }
         // A number is never given twice, even when the newest row is deleted.
-        for (query, floor) in [(Query.raiseSeqFloor, candidate.newestSeq), (.raiseTurnFloor, candidate.turn)] {
-            let raise = try statement(query)
-            raise.bind(floor, at: 1)
-            try raise.run()
-        }
+        try statement(.raiseSeqFloor, candidate.newestSeq).run()
+        try statement(.raiseTurnFloor, candidate.turn).run()
         changes.addToCount(-1, candidate.status, candidate.qos)
         pruned.count += 1
     }

@@ -7,18 +7,14 @@ extension SQLiteStore {
         try self.shard(shard).use { connection throws(StoreError) in
             if key.limit != nil, !connection.hasLimits { return [] }
             let statement = try connection.statement(key.limit == nil ? .ready : .readyLimited)
-            defer { statement.reset() }
             statement.bind(key.destination.text, at: 1)
             statement.bind(key.qos, at: 2)
             statement.bind(afterTurn, at: 3)
             statement.bind(max(limit, 0), at: 4)
             if let name = key.limit { statement.bind(name, at: 5) }
-            var ready: [ReadyCommand] = []
-            while try statement.step() {
-                ready.append(
-                    try ReadyCommand(statement, destination: key.destination, qos: key.qos, limit: key.limit))
+            return try statement.rows { row throws(StoreError) in
+                try ReadyCommand(row, destination: key.destination, qos: key.qos, limit: key.limit)
             }
-            return ready
         }
     }
 
@@ -64,14 +60,11 @@ extension SQLiteStore {
     package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
         let shard = try self.shard(shard)
         let isEmpty = try shard.use { connection throws(StoreError) in
-            let look = try connection.statement(.hasReadyAgain)
-            defer { look.reset() }
-            return try !look.step()
+            try !connection.statement(.hasReadyAgain).hasRow()
         }
         if isEmpty { return [] }
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            let statement = try connection.statement(.readyAgain)
-            statement.bind(max(limit, 0), at: 1)
+            let statement = try connection.statement(.readyAgain, max(limit, 0))
             var ready: [ReadyCommand] = []
             var last: Int64?
             while try statement.step() {
@@ -84,11 +77,7 @@ extension SQLiteStore {
                         limit: statement.optionalText(9)))
             }
             statement.reset()
-            if let last {
-                let drop = try connection.statement(.dropReadyAgain)
-                drop.bind(last, at: 1)
-                try drop.run()
-            }
+            if let last { try connection.statement(.dropReadyAgain, last).run() }
             return ready
         }
     }
@@ -119,22 +108,13 @@ extension SQLiteStore {
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
         guard let look, look <= now else { return ([], look) }
         let ready = try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            let due = try connection.statement(.dueRows)
-            due.bind(now, at: 1)
-            due.bind(max(limit, 0), at: 2)
-            var rows: [(command: ReadyCommand, status: CommandStatus)] = []
-            while try due.step() {
-                let destination = connection.destination(due, 7)
+            let due = try connection.statement(.dueRows, now, max(limit, 0))
+            let rows = try due.rows { row throws(StoreError) in
                 let command = try ReadyCommand(
-                    due, destination: destination, qos: try due.qos(8), limit: due.optionalText(10))
-                rows.append((command, try due.status(9)))
+                    row, destination: connection.destination(row, 7), qos: try row.qos(8), limit: row.optionalText(10))
+                return (command: command, status: try row.status(9))
             }
-            due.reset()
-            let promote = try connection.statement(.promote)
-            for row in rows {
-                promote.bind(row.command.turn, at: 1)
-                try promote.run()
-            }
+            for row in rows { try connection.statement(.promote, row.command.turn).run() }
             return rows.filter { $0.status == .new || $0.status == .error }.map(\.command)
         }
         return (ready, try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) })
@@ -142,11 +122,7 @@ extension SQLiteStore {
 
     package func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int {
         try self.shard(shard).use { connection throws(StoreError) in
-            let statement = try connection.statement(.heldBackCount)
-            defer { statement.reset() }
-            statement.bind(type, at: 1)
-            statement.bind(destination.text, at: 2)
-            return try statement.step() ? statement.int(0) : 0
+            try connection.statement(.heldBackCount, type, destination.text).first { $0.int(0) } ?? 0
         }
     }
 
@@ -154,12 +130,8 @@ extension SQLiteStore {
         shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
     ) throws(StoreError) -> (count: Int, next: HeldBackPosition?) {
         try self.shard(shard).write { connection throws(StoreError) in
-            let waiting = try connection.statement(.heldBack)
-            waiting.bind(type, at: 1)
-            waiting.bind(destination.text, at: 2)
-            waiting.bind(after?.notBefore.milliseconds ?? 0, at: 3)
-            waiting.bind(after?.turn ?? 0, at: 4)
-            waiting.bind(max(limit, 0), at: 5)
+            let waiting = try connection.statement(
+                .heldBack, type, destination.text, after?.notBefore ?? .zero, after?.turn ?? 0, max(limit, 0))
             var turns: [Int64] = []
             var last: HeldBackPosition?
             var count = 0
@@ -168,22 +140,14 @@ extension SQLiteStore {
                 last = HeldBackPosition(notBefore: waiting.time(1), turn: waiting.int64(0))
                 if waiting.bool(2) { turns.append(waiting.int64(0)) }
             }
-            waiting.reset()
-            let end = try connection.statement(.endWait)
-            for turn in turns {
-                end.bind(turn, at: 1)
-                try end.run()
-            }
+            for turn in turns { try connection.statement(.endWait, turn).run() }
             return (turns.count, count < limit ? nil : last)
         }
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            let shift = try connection.statement(.shiftBackoffs)
-            shift.bind(jump.milliseconds, at: 1)
-            shift.bind(writtenBefore, at: 2)
-            try shift.run()
+            try connection.statement(.shiftBackoffs, jump.milliseconds, writtenBefore).run()
         }
     }
 
@@ -192,9 +156,7 @@ extension SQLiteStore {
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
         guard let look, look <= now else { return Expiry(next: look) }
         let (own, others) = try shard.change(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            let passed = try connection.statement(.deadlines)
-            passed.bind(now, at: 1)
-            passed.bind(max(limit, 0), at: 2)
+            let passed = try connection.statement(.deadlines, now, max(limit, 0))
             var effects = Effects()
             for var row in try connection.rows(passed) {
                 switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.changes) {
@@ -212,26 +174,17 @@ extension SQLiteStore {
 
     package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
         try self.shard(shard).use { connection throws(StoreError) in
-            let statement = try connection.statement(.events)
-            defer { statement.reset() }
-            statement.bind(seq, at: 1)
-            statement.bind(max(limit, 0), at: 2)
-            var events: [StatusEvent] = []
-            while try statement.step() {
-                events.append(
-                    StatusEvent(
-                        transition: try Transition(statement), type: statement.text(7), qos: try statement.qos(8),
-                        destination: connection.destination(statement, 9), retries: statement.int(10), shard: shard))
+            try connection.statement(.events, seq, max(limit, 0)).rows { row throws(StoreError) in
+                StatusEvent(
+                    transition: try Transition(row), type: row.text(7), qos: try row.qos(8),
+                    destination: connection.destination(row, 9), retries: row.int(10), shard: shard)
             }
-            return events
         }
     }
 
     package func lastTransition(shard: Int) throws(StoreError) -> Int64 {
         try self.shard(shard).use { connection throws(StoreError) in
-            let statement = try connection.statement(.newestSeq)
-            defer { statement.reset() }
-            return try statement.step() ? statement.int64(0) : 0
+            try connection.statement(.newestSeq).first { $0.int64(0) } ?? 0
         }
     }
 
@@ -282,8 +235,6 @@ extension Connection {
     }
 
     fileprivate func earliest(_ query: Query) throws(StoreError) -> Timestamp? {
-        let statement = try statement(query)
-        defer { statement.reset() }
-        return try statement.step() ? statement.optionalTime(0) : nil
+        try statement(query).first { $0.optionalTime(0) } ?? nil
     }
 }

@@ -63,10 +63,6 @@ extension Transition {
 
 extension Connection {
     func body(_ query: Query, _ id: CommandID) throws(StoreError) -> [UInt8]? {
-        let statement = try statement(query)
-        statement.bind(id, at: 1)
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        return statement.bytes(0)
+        try statement(query, id).first { $0.bytes(0) }
     }
 }

@@ -138,34 +138,20 @@ extension Connection {
 
     /// Keeps a schedule that cannot be read from being due.
     fileprivate func hold(_ name: String, reason: String) throws(StoreError) {
-        let statement = try statement(.holdSchedule)
-        statement.bind(name, at: 1)
-        statement.bind(reason, at: 2)
-        try statement.run()
+        try statement(.holdSchedule, name, reason).run()
     }
 
     func save(_ schedule: StoredSchedule) throws(StoreError) {
-        let statement = try statement(.saveSchedule)
         let state = schedule.state
-        statement.bind(schedule.name, at: 1)
-        statement.bind(schedule.definition.json.text, at: 2)
-        statement.bind(schedule.action.json.text, at: 3)
-        statement.bind(state.since, at: 4)
-        statement.bind(state.next, at: 5)
-        statement.bind(state.last, at: 6)
-        statement.bind(state.lastID, at: 7)
-        statement.bind(state.fired, at: 8)
-        statement.bind(state.skipped, at: 9)
-        statement.bind(state.paused, at: 10)
-        statement.bind(state.reason, at: 11)
-        statement.bind(schedule.isConfigured, at: 12)
-        try statement.run()
+        try statement(
+            .saveSchedule, schedule.name, schedule.definition.json.text, schedule.action.json.text, state.since,
+            state.next, state.last, state.lastID, state.fired, state.skipped, state.paused, state.reason,
+            schedule.isConfigured
+        ).run()
     }
 
     fileprivate func removeSchedule(_ name: String) throws(StoreError) {
-        let statement = try statement(.removeSchedule)
-        statement.bind(name, at: 1)
-        try statement.run()
+        try statement(.removeSchedule, name).run()
     }
 }
 

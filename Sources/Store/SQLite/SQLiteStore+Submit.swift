@@ -177,11 +177,7 @@ extension SQLiteStore {
                 let known = try shard.use { connection throws(StoreError) in try connection.readTypes() }
                 guard !types.isSubset(of: known) else { continue }
                 try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-                    let add = try connection.statement(.addType)
-                    for type in types {
-                        add.bind(type, at: 1)
-                        try add.run()
-                    }
+                    for type in types { try connection.statement(.addType, type).run() }
                 }
             } catch {
                 guard error.code.makesShardUnusable else { throw error }
@@ -194,11 +190,8 @@ extension SQLiteStore {
 
 extension Connection {
     func readTypes() throws(StoreError) -> Set<String> {
-        let statement = try statement(.types)
-        var types: Set<String> = []
-        while try statement.step() { types.insert(statement.text(0)) }
-        knownTypes = types
-        return types
+        knownTypes = Set(try statement(.types).rows { $0.text(0) })
+        return knownTypes
     }
 
     /// Whether a worker can run the type, or once could.
@@ -281,9 +274,7 @@ extension Connection {
 
     /// The next turn of the shard.
     func newTurn() throws(StoreError) -> Int64 {
-        let newest = try statement(.newestTurn)
-        defer { newest.reset() }
-        return (try newest.step() ? newest.int64(0) : 0) + 1
+        (try statement(.newestTurn).first { $0.int64(0) } ?? 0) + 1
     }
 
     /// Why a shard of an earlier version cannot keep a draft.

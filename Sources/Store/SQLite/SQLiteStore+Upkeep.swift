@@ -3,12 +3,7 @@ internal import Commands
 extension SQLiteStore {
     package func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError) {
         try shards[0].write(timeout: timeout) { connection throws(StoreError) in
-            for (key, value) in settings {
-                let statement = try connection.statement(value == nil ? .removeSetting : .setSetting)
-                statement.bind(key, at: 1)
-                if let value { statement.bind(value, at: 2) }
-                try statement.run()
-            }
+            for (key, value) in settings { try connection.set(key, value) }
         }
     }
 
@@ -18,11 +13,7 @@ extension SQLiteStore {
         try shards[0].write(timeout: timeout) { connection throws(StoreError) in
             let before = try connection.setting(key)
             let after = change(before)
-            guard after != before else { return }
-            let statement = try connection.statement(after == nil ? .removeSetting : .setSetting)
-            statement.bind(key, at: 1)
-            if let after { statement.bind(after, at: 2) }
-            try statement.run()
+            if after != before { try connection.set(key, after) }
         }
     }
 
@@ -32,8 +23,7 @@ extension SQLiteStore {
 
     package func settings(prefix: String) throws(StoreError) -> [String: String] {
         try shards[0].use { connection throws(StoreError) in
-            let statement = try connection.statement(.setting)
-            statement.bind(prefix, at: 1)
+            let statement = try connection.statement(.setting, prefix)
             var settings: [String: String] = [:]
             while try statement.step() { settings[statement.text(0)] = statement.text(1) }
             return settings
@@ -52,16 +42,20 @@ extension SQLiteStore {
 
 extension Connection {
     fileprivate func setting(_ key: String) throws(StoreError) -> String? {
-        let statement = try statement(.settingOf)
-        defer { statement.reset() }
-        statement.bind(key, at: 1)
-        return try statement.step() ? statement.text(0) : nil
+        try statement(.settingOf, key).first { $0.text(0) }
+    }
+
+    /// - Parameter value: nil removes the setting.
+    fileprivate func set(_ key: String, _ value: String?) throws(StoreError) {
+        if let value {
+            try statement(.setSetting, key, value).run()
+        } else {
+            try statement(.removeSetting, key).run()
+        }
     }
 
     func integrityCheck() throws(StoreError) -> [String] {
-        let statement = try Statement("PRAGMA integrity_check", sharing: self)
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.text(0)) }
+        let lines = try Statement("PRAGMA integrity_check", sharing: self).rows { $0.text(0) }
         return lines == ["ok"] ? [] : lines
     }
 }

@@ -62,8 +62,7 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
         guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
         else { throw StoreError(.invalid, "“\(name)” is not a pragma.") }
         func value(on connection: Connection) throws(StoreError) -> String {
-            let statement = try Statement("PRAGMA \(name)", sharing: connection)
-            return try statement.step() ? statement.text(0) : ""
+            try Statement("PRAGMA \(name)", sharing: connection).first { $0.text(0) } ?? ""
         }
         let shard = try self.shard(shard)
         guard ofCheckpointer else {

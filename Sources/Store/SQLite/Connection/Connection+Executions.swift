@@ -4,19 +4,11 @@ internal import Commands
 /// a command may cost 20 µs.
 extension Connection {
     func hasSession(seat: Int, epoch: Int64) throws(StoreError) -> Bool {
-        let statement = try statement(.hasSession)
-        statement.bind(seat, at: 1)
-        statement.bind(epoch, at: 2)
-        let isThere = try statement.step()
-        statement.reset()
-        return isThere
+        try statement(.hasSession, seat, epoch).hasRow()
     }
 
     func inFlight(seat: Int, epoch: Int64) throws(StoreError) -> [StoredCommand] {
-        let statement = try statement(.inFlightOf)
-        statement.bind(seat, at: 1)
-        statement.bind(epoch, at: 2)
-        return try rows(statement)
+        try rows(statement(.inFlightOf, seat, epoch))
     }
 
     func claim(

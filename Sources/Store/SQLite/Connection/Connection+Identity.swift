@@ -79,9 +79,7 @@ extension Connection {
     }
 
     func integer(_ sql: String) throws(StoreError) -> Int64 {
-        let statement = try Statement(sql, sharing: self)
-        guard try statement.step() else { return 0 }
-        return statement.int64(0)
+        try Statement(sql, sharing: self).first { $0.int64(0) } ?? 0
     }
 
     func meta() throws(StoreError) -> [String: String] {

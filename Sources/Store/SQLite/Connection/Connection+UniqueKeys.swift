@@ -19,20 +19,10 @@ extension Connection {
     /// The command that holds a unique key; nil where the key is free. A command whose period has lapsed
     /// gives the key up here, in the transaction of the insert or retry that takes the key.
     func holder(of unique: UniqueKey, at now: Timestamp) throws(StoreError) -> UniqueKeyHolder? {
-        let find = try statement(.byUniqueKey)
-        find.bind(unique.type, at: 1)
-        find.bind(unique.orderingKey, at: 2)
-        find.bind(unique.key, at: 3)
-        let holder: UniqueKeyHolder
-        do {
-            defer { find.reset() }
-            guard try find.step() else { return nil }
-            holder = try UniqueKeyHolder(find)
-        }
+        let find = try statement(.byUniqueKey, unique.type, unique.orderingKey, unique.key)
+        guard let holder = try find.first(UniqueKeyHolder.init) else { return nil }
         guard holder.hasLapsed(at: now) else { return holder }
-        let release = try statement(.releaseUniqueKey)
-        release.bind(holder.turn, at: 1)
-        try release.run()
+        try statement(.releaseUniqueKey, holder.turn).run()
         return nil
     }
 

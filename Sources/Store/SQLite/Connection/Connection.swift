@@ -166,11 +166,27 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
-    /// The statement of a text that depends on a filter.
-    func statement(sql: String) throws(StoreError) -> Statement {
-        if let statement = others[sql] { return statement }
-        let statement = try Statement(Query.adapt(sql, to: version), on: database)
-        others[sql] = statement
+    /// A statement with its parameters, from 1 on.
+    func statement<each Value: StatementParameter>(
+        _ query: Query, _ values: repeat each Value
+    ) throws(StoreError) -> Statement {
+        let statement = try statement(query)
+        statement.bind(repeat each values)
+        return statement
+    }
+
+    /// The statement of a text that depends on a filter, with its parameters, from 1 on.
+    func statement<each Value: StatementParameter>(
+        sql: String, _ values: repeat each Value
+    ) throws(StoreError) -> Statement {
+        let statement: Statement
+        if let known = others[sql] {
+            statement = known
+        } else {
+            statement = try Statement(Query.adapt(sql, to: version), on: database)
+            others[sql] = statement
+        }
+        statement.bind(repeat each values)
         return statement
     }
 
@@ -216,8 +232,7 @@ final class Connection: @unchecked Sendable {
         do throws(StoreError) {
             try refuseReplacedFile()
             let newest = try statement(.newestSeq)
-            changes.begin(after: try newest.step() ? newest.int64(0) : 0)
-            newest.reset()
+            changes.begin(after: try newest.first { $0.int64(0) } ?? 0)
             if newest.takeWasPreparedAgain() { try requireVersion() }
             let value = try body(self)
             try settle()
@@ -298,12 +313,8 @@ final class Connection: @unchecked Sendable {
             }
         }
         changes.removeEntries()
-        let add = try statement(.addToCount)
         for (cell, change) in changes.countChanges.enumerated() where change != 0 {
-            add.bind(cell / 5, at: 1)
-            add.bind(cell % 5, at: 2)
-            add.bind(change, at: 3)
-            try add.run()
+            try statement(.addToCount, cell / 5, cell % 5, change).run()
         }
     }
 }

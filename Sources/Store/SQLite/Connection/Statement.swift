@@ -6,10 +6,10 @@ internal import GRDBSQLite
 ///
 /// It belongs to one ``Connection`` and is used only while that connection is in use.
 final class Statement {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let database: OpaquePointer
     /// The ids that are bound, a slot for each parameter, so that SQLite need not copy them.
-    private let ids: UnsafeMutableBufferPointer<(UInt64, UInt64)>
+    let ids: UnsafeMutableBufferPointer<(UInt64, UInt64)>
 
     init(_ sql: String, on database: OpaquePointer) throws(StoreError) {
         var handle: OpaquePointer?
@@ -52,61 +52,41 @@ final class Statement {
     /// Ends a statement of which not all rows were read.
     func reset() { sqlite3_reset(handle) }
 
+    /// Reads all rows.
+    func rows<Row>(_ read: (Statement) throws(StoreError) -> Row) throws(StoreError) -> [Row] {
+        defer { reset() }
+        var rows: [Row] = []
+        while try step() { rows.append(try read(self)) }
+        return rows
+    }
+
+    /// Reads the first row; nil where there is none.
+    func first<Row>(_ read: (Statement) throws(StoreError) -> Row) throws(StoreError) -> Row? {
+        defer { reset() }
+        return try step() ? try read(self) : nil
+    }
+
+    func hasRow() throws(StoreError) -> Bool {
+        defer { reset() }
+        return try step()
+    }
+
     /// Whether SQLite has prepared the statement again since the last call, because the schema has changed.
     func takeWasPreparedAgain() -> Bool { sqlite3_stmt_status(handle, SQLITE_STMTSTATUS_REPREPARE, 1) > 0 }
 
-    // MARK: Parameters, from 1
+    // MARK: Parameters
 
-    func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
-    func bind(_ value: Int, at index: Int32) { sqlite3_bind_int64(handle, index, Int64(value)) }
-    func bind(_ value: Bool, at index: Int32) { sqlite3_bind_int64(handle, index, value ? 1 : 0) }
-    func bind(_ value: Timestamp, at index: Int32) { sqlite3_bind_int64(handle, index, value.milliseconds) }
-    func bind(_ value: CommandStatus, at index: Int32) { bind(value.rawValue, at: index) }
-    func bind(_ value: QualityOfService, at index: Int32) { bind(value.rawValue, at: index) }
+    /// - Parameter index: from 1.
+    func bind(_ value: some StatementParameter, at index: Int32) { value.bind(to: self, at: index) }
 
-    func bind(_ value: Int64?, at index: Int32) {
-        if let value { sqlite3_bind_int64(handle, index, value) } else { sqlite3_bind_null(handle, index) }
-    }
-
-    func bind(_ value: Int?, at index: Int32) { bind(value.map { Int64($0) }, at: index) }
-    func bind(_ value: Timestamp?, at index: Int32) { bind(value?.milliseconds, at: index) }
-
-    func bind(_ id: CommandID, at index: Int32) {
-        ids.initializeElement(at: Int(index), to: (id.high.bigEndian, id.low.bigEndian))
-        // No destructor: the memory lasts as long as the statement.
-        sqlite3_bind_blob(handle, index, ids.baseAddress.map { $0 + Int(index) }, 16, nil)
-    }
-
-    func bind(_ id: CommandID?, at index: Int32) {
-        if let id { bind(id, at: index) } else { bind(nil as Int64?, at: index) }
-    }
-
-    func bind(_ text: String, at index: Int32) {
-        var text = text
-        text.withUTF8 { buffer in
-            buffer.withMemoryRebound(to: CChar.self) {
-                // A null pointer would bind NULL instead of the empty text.
-                _ = sqlite3_bind_text(handle, index, $0.baseAddress ?? Self.empty, Int32($0.count), Self.transient)
-            }
+    /// Binds the parameters from 1 on. It costs 15 ns more for each value than ``bind(_:at:)``, so that the statements of
+    /// each command do without it.
+    func bind<each Value: StatementParameter>(_ values: repeat each Value) {
+        var index: Int32 = 1
+        for value in repeat each values {
+            value.bind(to: self, at: index)
+            index += 1
         }
-    }
-
-    func bind(_ text: String?, at index: Int32) {
-        if let text { bind(text, at: index) } else { sqlite3_bind_null(handle, index) }
-    }
-
-    func bind(_ bytes: [UInt8], at index: Int32) {
-        bytes.withUnsafeBytes {
-            if let start = $0.baseAddress, $0.count > 0 {
-                _ = sqlite3_bind_blob(handle, index, start, Int32($0.count), Self.transient)
-            } else {
-                _ = sqlite3_bind_zeroblob(handle, index, 0)
-            }
-        }
-    }
-
-    func bind(_ bytes: [UInt8]?, at index: Int32) {
-        if let bytes { bind(bytes, at: index) } else { sqlite3_bind_null(handle, index) }
     }
 
     // MARK: Columns, from 0
@@ -147,26 +127,17 @@ final class Statement {
         return CommandID(high: words.0, low: words.1)
     }
 
-    func status(_ column: Int32) throws(StoreError) -> CommandStatus {
-        guard let status = CommandStatus(rawValue: int(column)) else {
-            throw StoreError(.corrupt, "a status is \(int64(column))")
-        }
-        return status
-    }
+    func status(_ column: Int32) throws(StoreError) -> CommandStatus { try value(column, "a status is") }
 
-    func qos(_ column: Int32) throws(StoreError) -> QualityOfService {
-        guard let qos = QualityOfService(rawValue: int(column)) else {
-            throw StoreError(.corrupt, "a quality of service is \(int64(column))")
-        }
-        return qos
-    }
+    func qos(_ column: Int32) throws(StoreError) -> QualityOfService { try value(column, "a quality of service is") }
 
-    /// SQLITE_TRANSIENT: SQLite copies the bytes, which are gone when the call returns.
-    private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    /// The empty C string. Never written, never freed.
-    nonisolated(unsafe) private static let empty: UnsafePointer<CChar> = {
-        let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-        byte.initialize(to: 0)
-        return UnsafePointer(byte)
-    }()
+    /// The value of an enumeration.
+    /// - Parameter problem: the start of a sentence that ends with the number.
+    /// - Throws: `.corrupt` for a number without a value.
+    func value<Value: RawRepresentable<Int>>(_ column: Int32, _ problem: String) throws(StoreError) -> Value {
+        guard let value = Value(rawValue: int(column)) else {
+            throw StoreError(.corrupt, "\(problem) \(int64(column))")
+        }
+        return value
+    }
 }

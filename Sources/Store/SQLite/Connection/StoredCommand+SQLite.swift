@@ -123,27 +123,16 @@ extension Connection {
 
     /// The row of a command; nil where there is none.
     func find(_ id: CommandID) throws(StoreError) -> StoredCommand? {
-        let statement = try statement(.byID)
-        statement.bind(id, at: 1)
-        guard try statement.step() else { return nil }
-        defer { statement.reset() }
-        return try StoredCommand(statement, self)
+        try statement(.byID, id).first { row throws(StoreError) in try StoredCommand(row, self) }
     }
 
     /// All rows of a statement that selects ``Query/columns``.
     func rows(_ statement: Statement) throws(StoreError) -> [StoredCommand] {
-        defer { statement.reset() }
-        var rows: [StoredCommand] = []
-        while try statement.step() { rows.append(try StoredCommand(statement, self)) }
-        return rows
+        try statement.rows { row throws(StoreError) in try StoredCommand(row, self) }
     }
 
     func claimedRows(_ query: Query) throws(StoreError) -> [ClaimedCommand] {
-        let statement = try statement(query)
-        defer { statement.reset() }
-        var rows: [ClaimedCommand] = []
-        while try statement.step() { rows.append(try ClaimedCommand(statement, self)) }
-        return rows
+        try statement(query).rows { row throws(StoreError) in try ClaimedCommand(row, self) }
     }
 
     /// Writes all columns of a row that can change.
@@ -170,10 +159,6 @@ extension Connection {
         save.bind(row.deadAt, at: 18)
         try save.run()
         if command.status == .cancelled || command.status == .tooManyTimes { try recordLeftover(of: command) }
-        if row.isReady {
-            let record = try statement(.recordReadyAgain)
-            record.bind(command.turn, at: 1)
-            try record.run()
-        }
+        if row.isReady { try statement(.recordReadyAgain, command.turn).run() }
     }
 }

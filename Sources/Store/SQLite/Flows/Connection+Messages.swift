@@ -1,199 +1,69 @@
 internal import Commands
 
-/// The rows of messages to other shards, and of what waits for them.
+/// The rows of messages to other shards, and of the commands that wait for them.
 extension Connection {
     func command(_ id: CommandID) throws(StoreError) -> StoredCommand? { try find(id) }
 
-    func saveRelations(_ command: StoredCommand) throws(StoreError) {
-        let statement = try statement(.saveRelations)
-        statement.bind(command.command.turn, at: 1)
-        statement.bind(command.relations.rawValue, at: 2)
-        try statement.run()
-    }
-
     func remoteDependencies(of child: Int64) throws(StoreError) -> [RemoteDependencyRow] {
-        let statement = try statement(.remoteDependencies)
-        statement.bind(child, at: 1)
-        return try remoteDependencies(statement)
+        try statement(.remoteDependencies, child).rows(RemoteDependencyRow.init)
     }
 
     func remoteDependency(of child: Int64, on parent: CommandID) throws(StoreError) -> RemoteDependencyRow? {
-        let statement = try statement(.remoteDependency)
-        statement.bind(child, at: 1)
-        statement.bind(parent, at: 2)
-        return try remoteDependencies(statement).first
-    }
-
-    private func remoteDependencies(_ statement: Statement) throws(StoreError) -> [RemoteDependencyRow] {
-        defer { statement.reset() }
-        var found: [RemoteDependencyRow] = []
-        while try statement.step() {
-            guard let condition = DependencyCondition(rawValue: statement.int(2)),
-                let state = DependencyRow.State(rawValue: statement.int(3))
-            else { throw StoreError(.corrupt, "a dependency has the condition \(statement.int(2))") }
-            found.append(
-                RemoteDependencyRow(
-                    child: statement.int64(0), parent: try statement.id(1), condition: condition, state: state,
-                    status: statement.isNull(4) ? nil : try statement.status(4), result: statement.optionalBytes(5)))
-        }
-        return found
+        try statement(.remoteDependency, child, parent).first(RemoteDependencyRow.init)
     }
 
     func save(_ dependency: RemoteDependencyRow) throws(StoreError) {
-        let statement = try statement(.saveRemoteDependency)
-        statement.bind(dependency.child, at: 1)
-        statement.bind(dependency.parent, at: 2)
-        statement.bind(dependency.condition.rawValue, at: 3)
-        statement.bind(dependency.state.rawValue, at: 4)
-        statement.bind(dependency.status.map { Int64($0.rawValue) }, at: 5)
-        statement.bind(dependency.result, at: 6)
-        try statement.run()
+        try statement(
+            .saveRemoteDependency, dependency.child, dependency.parent, dependency.condition.rawValue,
+            dependency.state.rawValue, dependency.status, dependency.result
+        ).run()
     }
 
     func remoteDependants(
         of parent: Int64, after number: Int64, limit: Int
     ) throws(StoreError) -> [RemoteDependantRow] {
-        let statement = try statement(.remoteDependants)
-        statement.bind(parent, at: 1)
-        statement.bind(number, at: 2)
-        statement.bind(limit, at: 3)
-        defer { statement.reset() }
-        var found: [RemoteDependantRow] = []
-        while try statement.step() {
-            found.append(
-                RemoteDependantRow(
-                    number: statement.int64(0), parent: parent, child: try statement.id(1),
-                    wantsResult: statement.bool(2)))
+        try statement(.remoteDependants, parent, number, limit).rows { row throws(StoreError) in
+            RemoteDependantRow(
+                number: row.int64(0), parent: parent, child: try row.id(1), wantsResult: row.bool(2))
         }
-        return found
     }
 
     func add(_ dependant: RemoteDependantRow) throws(StoreError) -> Int64 {
-        let add = try statement(.addRemoteDependant)
-        add.bind(dependant.parent, at: 1)
-        add.bind(dependant.child, at: 2)
-        add.bind(dependant.wantsResult, at: 3)
-        try add.run()
-        let look = try statement(.remoteDependantNumber)
-        look.bind(dependant.parent, at: 1)
-        look.bind(dependant.child, at: 2)
-        defer { look.reset() }
-        return try look.step() ? look.int64(0) : 0
+        try statement(.addRemoteDependant, dependant.parent, dependant.child, dependant.wantsResult).run()
+        return try statement(.remoteDependantNumber, dependant.parent, dependant.child).first { $0.int64(0) } ?? 0
     }
 
     func remove(_ dependant: RemoteDependantRow) throws(StoreError) {
-        let statement = try statement(.removeRemoteDependant)
-        statement.bind(dependant.number, at: 1)
-        try statement.run()
+        try statement(.removeRemoteDependant, dependant.number).run()
     }
 
     // MARK: Outbox
 
     func post(_ message: ShardMessage) throws(StoreError) {
         let columns = MessageColumns(message.content)
-        let statement = try statement(.post)
-        statement.bind(message.receiver, at: 1)
-        statement.bind(message.sender, at: 2)
-        statement.bind(columns.kind.rawValue, at: 3)
-        statement.bind(columns.first, at: 4)
-        statement.bind(columns.second, at: 5)
-        statement.bind(columns.reason, at: 6)
-        statement.bind(columns.result, at: 7)
-        try statement.run()
+        try statement(
+            .post, message.receiver, message.sender, columns.kind.rawValue, columns.first, columns.second,
+            columns.reason, columns.result
+        ).run()
     }
 
     func outbox(after number: Int64, limit: Int) throws(StoreError) -> [ShardMessage] {
-        let statement = try statement(.outbox)
-        statement.bind(number, at: 1)
-        statement.bind(limit, at: 2)
-        defer { statement.reset() }
-        var messages: [ShardMessage] = []
-        while try statement.step() {
-            guard let kind = MessageColumns.Kind(rawValue: statement.int(3)) else {
-                throw StoreError(.corrupt, "a message has the kind \(statement.int(3))")
-            }
-            let columns = MessageColumns(
-                kind: kind, first: statement.optionalInt64(4), second: statement.optionalInt64(5),
-                reason: statement.optionalText(6), result: statement.optionalBytes(7))
-            messages.append(
-                ShardMessage(
-                    number: statement.int64(0), receiver: try statement.id(1), sender: try statement.id(2),
-                    content: try columns.content))
+        try statement(.outbox, number, limit).rows { row throws(StoreError) in
+            ShardMessage(
+                number: row.int64(0), receiver: try row.id(1), sender: try row.id(2),
+                content: try MessageColumns(row).content)
         }
-        return messages
     }
 
-    func removeMessage(_ number: Int64) throws(StoreError) {
-        let statement = try statement(.removeMessage)
-        statement.bind(number, at: 1)
-        try statement.run()
-    }
+    func removeMessage(_ number: Int64) throws(StoreError) { try statement(.removeMessage, number).run() }
+}
 
-    // MARK: Parts of batches
-
-    func part(of batch: CommandID) throws(StoreError) -> BatchPart? {
-        let statement = try statement(.partOfBatch)
-        statement.bind(batch, at: 1)
-        return try parts(statement).first
-    }
-
-    func part(_ number: Int64) throws(StoreError) -> BatchPart? {
-        let statement = try statement(.partByNumber)
-        statement.bind(number, at: 1)
-        return try parts(statement).first
-    }
-
-    func parts(after number: Int64, limit: Int) throws(StoreError) -> [BatchPart] {
-        let statement = try statement(.partsAfter)
-        statement.bind(number, at: 1)
-        statement.bind(limit, at: 2)
-        return try parts(statement)
-    }
-
-    private func parts(_ statement: Statement) throws(StoreError) -> [BatchPart] {
-        defer { statement.reset() }
-        var found: [BatchPart] = []
-        while try statement.step() {
-            guard let state = BatchPart.State(rawValue: statement.int(5)) else {
-                throw StoreError(.corrupt, "a part of a batch has the state \(statement.int(5))")
-            }
-            found.append(
-                BatchPart(
-                    number: statement.int64(0), batch: try statement.id(1), members: statement.int(2),
-                    open: statement.int(3), failed: statement.int(4), state: state))
-        }
-        return found
-    }
-
-    func save(_ part: BatchPart) throws(StoreError) {
-        let statement = try statement(part.number == 0 ? .insertPart : .savePart)
-        if part.number == 0 {
-            statement.bind(part.batch, at: 1)
-        } else {
-            statement.bind(part.number, at: 1)
-            statement.bind(part.members, at: 2)
-            statement.bind(part.open, at: 3)
-            statement.bind(part.failed, at: 4)
-            statement.bind(part.state.rawValue, at: 5)
-        }
-        try statement.run()
-    }
-
-    func remove(_ part: BatchPart) throws(StoreError) {
-        let statement = try statement(.removePart)
-        statement.bind(part.number, at: 1)
-        try statement.run()
-    }
-
-    func members(of batch: CommandID, after turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
-        let statement = try statement(.membersOf)
-        statement.bind(batch, at: 1)
-        statement.bind(turn, at: 2)
-        statement.bind(limit, at: 3)
-        defer { statement.reset() }
-        var turns: [Int64] = []
-        while try statement.step() { turns.append(statement.int64(0)) }
-        return turns
+extension RemoteDependencyRow {
+    fileprivate init(_ row: Statement) throws(StoreError) {
+        self.init(
+            child: row.int64(0), parent: try row.id(1), condition: try row.condition(2),
+            state: try row.dependencyState(3), status: row.isNull(4) ? nil : try row.status(4),
+            result: row.optionalBytes(5))
     }
 }
 
@@ -216,6 +86,13 @@ private struct MessageColumns {
 }
 
 extension MessageColumns {
+    /// Reads kind, first, second, reason, result from the fourth column on.
+    init(_ row: Statement) throws(StoreError) {
+        self.init(
+            kind: try row.value(3, "a message has the kind"), first: row.optionalInt64(4),
+            second: row.optionalInt64(5), reason: row.optionalText(6), result: row.optionalBytes(7))
+    }
+
     init(_ content: ShardMessage.Content) {
         switch content {
         case .awaits(let wantsResult): self.init(kind: .awaits, first: wantsResult ? 1 : 0)

@@ -42,12 +42,9 @@ extension SQLiteStore {
 
 extension Connection {
     fileprivate func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
-        let statement = try statement(
-            sql: "SELECT turn FROM node WHERE flags & 16 AND pending > 0 ORDER BY turn DESC LIMIT ?1")
-        statement.bind(limit, at: 1)
-        var turns: [Int64] = []
-        while try statement.step() { turns.append(statement.int64(0)) }
-        statement.reset()
+        let turns = try statement(
+            sql: "SELECT turn FROM node WHERE flags & 16 AND pending > 0 ORDER BY turn DESC LIMIT ?1", limit
+        ).rows { $0.int64(0) }
         var reading = FlowReading(self)
         var flows: [FlowState] = []
         for turn in turns {
@@ -69,18 +66,16 @@ extension Connection {
     }
 
     fileprivate func countOpenFlows(limit: Int) throws(StoreError) -> Int {
-        let statement = try statement(
-            sql: "SELECT count(*) FROM (SELECT 1 FROM node WHERE flags & 16 AND pending > 0 LIMIT ?1)")
-        statement.bind(limit, at: 1)
-        defer { statement.reset() }
-        return try statement.step() ? statement.int(0) : 0
+        try statement(
+            sql: "SELECT count(*) FROM (SELECT 1 FROM node WHERE flags & 16 AND pending > 0 LIMIT ?1)", limit
+        ).first { $0.int(0) } ?? 0
     }
 
     /// - Parameter limit: of the commands that wait.
     fileprivate func addQueues(to overview: inout OrderingKeyOverview, limit: Int) throws(StoreError) {
         let statement = try statement(
-            sql: "SELECT key, count(*) FROM (SELECT key FROM waiter ORDER BY key LIMIT ?1) GROUP BY key ORDER BY key")
-        statement.bind(limit + 1, at: 1)
+            sql: "SELECT key, count(*) FROM (SELECT key FROM waiter ORDER BY key LIMIT ?1) GROUP BY key ORDER BY key",
+            limit + 1)
         defer { statement.reset() }
         while try statement.step() {
             overview.add(OrderingKeyOverview.Queue(key: statement.text(0), waiting: statement.int(1)))
@@ -90,8 +85,7 @@ extension Connection {
 
     fileprivate func addSchedules(to overview: inout ScheduleOverview, limit: Int) throws(StoreError) {
         let statement = try statement(
-            sql: "SELECT name, paused, next, reason FROM schedule ORDER BY name LIMIT ?1")
-        statement.bind(limit, at: 1)
+            sql: "SELECT name, paused, next, reason FROM schedule ORDER BY name LIMIT ?1", limit)
         defer { statement.reset() }
         while try statement.step() {
             overview.add(

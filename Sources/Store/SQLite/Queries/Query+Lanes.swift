@@ -1,6 +1,6 @@
 /// The statements of ordering keys.
 extension Query {
-    static let lane = Query("SELECT max, open, holder FROM lane WHERE key = ?1")
+    static let lane = Query("SELECT key, max, open, holder FROM lane WHERE key = ?1")
     static let saveLane = Query("INSERT OR REPLACE INTO lane(key, max, open, holder) VALUES (?1, ?2, ?3, ?4)")
     static let removeLane = Query("DELETE FROM lane WHERE key = ?1")
     static let lanesAfter = Query(

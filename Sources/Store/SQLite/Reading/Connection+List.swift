@@ -61,19 +61,14 @@ extension Connection {
 
     /// The indexes of `command`.
     private func indexNames() throws(StoreError) -> Set<String> {
-        let statement = try statement(
-            sql: "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'command'")
-        defer { statement.reset() }
-        var names: Set<String> = []
-        while try statement.step() { names.insert(statement.text(0)) }
-        return names
+        let names = try statement(
+            sql: "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'command'"
+        ).rows { $0.text(0) }
+        return Set(names)
     }
 
     /// The lines of `EXPLAIN QUERY PLAN` for the statement of a list.
     func explain(_ plan: ListPlan, _ order: CommandOrder) throws(StoreError) -> [String] {
-        let statement = try Statement("EXPLAIN QUERY PLAN \(plan.sql(order))", sharing: self)
-        var lines: [String] = []
-        while try statement.step() { lines.append(statement.text(3)) }
-        return lines
+        try Statement("EXPLAIN QUERY PLAN \(plan.sql(order))", sharing: self).rows { $0.text(3) }
     }
 }

@@ -66,29 +66,24 @@ extension SQLiteStore {
 
 extension Connection {
     fileprivate func commands(ofRequestKeys prefix: String) throws(StoreError) -> [String: CommandID] {
-        let find = try statement(.byRequestKey)
+        let find = try statement(.byRequestKey, prefix)
         defer { find.reset() }
-        find.bind(prefix, at: 1)
         var found: [String: CommandID] = [:]
         while try find.step() { found[find.text(1)] = try find.id(0) }
         return found
     }
 
     fileprivate func ids(from: CommandID, through: CommandID, limit: Int) throws(StoreError) -> [CommandID] {
-        let statement = try statement(
-            sql: "SELECT id FROM command WHERE id >= ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3")
-        statement.bind(from, at: 1)
-        statement.bind(through, at: 2)
-        statement.bind(limit, at: 3)
-        return try ids(statement)
+        try statement(
+            sql: "SELECT id FROM command WHERE id >= ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3", from, through, limit
+        ).rows { row throws(StoreError) in try row.id(0) }
     }
 
     /// The id that is `distance` ids before another; nil where there are fewer.
     fileprivate func id(before: CommandID, distance: Int) throws(StoreError) -> CommandID? {
-        let statement = try statement(sql: "SELECT id FROM command WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2")
-        statement.bind(before, at: 1)
-        statement.bind(distance - 1, at: 2)
-        return try ids(statement).first
+        try statement(
+            sql: "SELECT id FROM command WHERE id < ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2", before, distance - 1
+        ).first { row throws(StoreError) in try row.id(0) }
     }
 
     /// Reads the index of the ids only: 0.13 µs for each id at its end, 0.6 µs anywhere.
@@ -107,13 +102,6 @@ extension Connection {
         if atEnd { statement.bind(bytes, at: 3) }
         statement.bind(part.digits.uppercased(), at: 4)
         statement.bind(limit, at: 5)
-        return try ids(statement)
-    }
-
-    private func ids(_ statement: Statement) throws(StoreError) -> [CommandID] {
-        defer { statement.reset() }
-        var ids: [CommandID] = []
-        while try statement.step() { ids.append(try statement.id(0)) }
-        return ids
+        return try statement.rows { row throws(StoreError) in try row.id(0) }
     }
 }

@@ -3,16 +3,7 @@ internal import Commands
 /// The rows of uploads.
 extension Connection {
     func upload(_ id: CommandID) throws(StoreError) -> Upload? {
-        let statement = try statement(.upload)
-        statement.bind(id, at: 1)
-        return try uploads(statement).first
-    }
-
-    func uploads(_ statement: Statement) throws(StoreError) -> [Upload] {
-        defer { statement.reset() }
-        var found: [Upload] = []
-        while try statement.step() { found.append(try Upload(statement)) }
-        return found
+        try statement(.upload, id).first(Upload.init)
     }
 
     /// - Parameter digest: of the command that it becomes.
@@ -40,18 +31,12 @@ extension Connection {
             upload.offset = Int64(body.count)
             upload.length = upload.offset
             try insert(upload)
-            let statement = try statement(.insertUploadBody)
-            statement.bind(upload.id, at: 1)
-            statement.bind(body, at: 2)
-            try statement.run()
+            try statement(.insertUploadBody, upload.id, body).run()
             return .success(UploadChange(upload: upload, isApplied: true, ready: submitted.ready))
         case .remove(let id):
             let old = try upload(id)
-            for query in [Query.removeUpload, .removeUploadBody] {
-                let statement = try statement(query)
-                statement.bind(id, at: 1)
-                try statement.run()
-            }
+            try statement(.removeUpload, id).run()
+            try statement(.removeUploadBody, id).run()
             return .success(UploadChange(upload: nil, isApplied: old != nil))
         case .advance, .complete, .end, .dropBytes, .postpone:
             return try change(write, digest: digest, now: now)
@@ -73,9 +58,7 @@ extension Connection {
         case .success(let value): submitted = value
         }
         if case .dropBytes = write, upload.storage == .row {
-            let statement = try statement(.removeUploadBody)
-            statement.bind(upload.id, at: 1)
-            try statement.run()
+            try statement(.removeUploadBody, upload.id).run()
         }
         _ = upload.apply(write, command: submitted.command, now: now)
         try save(upload)
@@ -110,41 +93,23 @@ extension Connection {
     }
 
     private func insert(_ upload: Upload) throws(StoreError) {
-        let statement = try statement(.insertUpload)
-        statement.bind(upload.id, at: 1)
-        statement.bind(upload.state.rawValue, at: 2)
-        statement.bind(upload.offset, at: 3)
-        statement.bind(upload.length, at: 4)
-        statement.bind(upload.facts.json.text, at: 5)
-        statement.bind(upload.createdAt, at: 6)
-        statement.bind(upload.updatedAt, at: 7)
-        statement.bind(upload.due, at: 8)
-        statement.bind(upload.command, at: 9)
-        statement.bind(upload.storage.rawValue, at: 10)
-        statement.bind(upload.reason, at: 11)
-        statement.bind(upload.idempotencyKey, at: 12)
-        statement.bind(upload.fingerprint, at: 13)
-        try statement.run()
+        try statement(
+            .insertUpload, upload.id, upload.state.rawValue, upload.offset, upload.length, upload.facts.json.text,
+            upload.createdAt, upload.updatedAt, upload.due, upload.command, upload.storage.rawValue, upload.reason,
+            upload.idempotencyKey, upload.fingerprint
+        ).run()
     }
 
     private func save(_ upload: Upload) throws(StoreError) {
-        let statement = try statement(.saveUpload)
-        statement.bind(upload.id, at: 1)
-        statement.bind(upload.state.rawValue, at: 2)
-        statement.bind(upload.offset, at: 3)
-        statement.bind(upload.length, at: 4)
-        statement.bind(upload.updatedAt, at: 5)
-        statement.bind(upload.due, at: 6)
-        statement.bind(upload.command, at: 7)
-        statement.bind(upload.storage.rawValue, at: 8)
-        statement.bind(upload.reason, at: 9)
-        statement.bind(upload.idempotencyKey, at: 10)
-        try statement.run()
+        try statement(
+            .saveUpload, upload.id, upload.state.rawValue, upload.offset, upload.length, upload.updatedAt, upload.due,
+            upload.command, upload.storage.rawValue, upload.reason, upload.idempotencyKey
+        ).run()
     }
 }
 
 extension Upload {
-    fileprivate init(_ row: Statement) throws(StoreError) {
+    init(_ row: Statement) throws(StoreError) {
         let id = try row.id(0)
         guard let state = UploadState(rawValue: row.int(1)), let storage = Storage(rawValue: row.int(9)),
             let facts = (try? JSONValue(parsing: row.bytes(4))).flatMap({ UploadFacts($0) })

@@ -28,9 +28,7 @@ extension SQLiteStore {
     package func upload(idempotencyKey key: String) throws(StoreError) -> Upload? {
         for shard in 0..<shardCount {
             let found = try readUploads(shard) { connection throws(StoreError) in
-                let statement = try connection.statement(.uploadByKey)
-                statement.bind(key, at: 1)
-                return try connection.uploads(statement).first
+                try connection.statement(.uploadByKey, key).first(Upload.init)
             }
             if let found { return found }
         }
@@ -39,10 +37,7 @@ extension SQLiteStore {
 
     package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {
         try readUploads(id.shard(of: shardCount)) { connection throws(StoreError) in
-            let statement = try connection.statement(.uploadBody)
-            statement.bind(id, at: 1)
-            defer { statement.reset() }
-            return try statement.step() ? statement.bytes(0) : nil
+            try connection.statement(.uploadBody, id).first { $0.bytes(0) }
         }
     }
 
@@ -61,10 +56,7 @@ extension SQLiteStore {
             var found: [Upload] = []
             var last = after ?? end
             while found.count < limit {
-                let statement = try connection.statement(query)
-                statement.bind(last, at: 1)
-                statement.bind(limit, at: 2)
-                let page = try connection.uploads(statement)
+                let page = try connection.statement(query, last, limit).rows(Upload.init)
                 found += page.filter { state == nil || $0.state == state }
                 guard let next = page.last, page.count == limit else { break }
                 last = next.id
@@ -75,10 +67,7 @@ extension SQLiteStore {
 
     package func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
         try readUploads(shard) { connection throws(StoreError) in
-            let statement = try connection.statement(.dueUploads)
-            statement.bind(now, at: 1)
-            statement.bind(limit, at: 2)
-            return try connection.uploads(statement)
+            try connection.statement(.dueUploads, now, limit).rows(Upload.init)
         } ?? []
     }
 
