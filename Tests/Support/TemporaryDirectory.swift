@@ -41,7 +41,18 @@ package struct TemporaryDirectory: Sendable {
     }
 }
 
-/// Reads a whole file; nil where there is none.
+/// Reads a whole file; nil where there is none. (`FileManager.contents` reads only the first page of a file in /proc.)
 package func contents(of path: String) -> [UInt8]? {
-    FileManager.default.contents(atPath: path).map { [UInt8]($0) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count >= 0 else { return nil }
+        guard count > 0 else { return bytes }
+        bytes += buffer[..<count]
+    }
 }
