@@ -28,17 +28,7 @@ package enum TextFile {
     /// The text of a file; nil where it cannot be read, or is empty. Bytes that are not valid UTF-8 are
     /// replaced.
     package static func read(_ path: String) -> String? {
-        let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        let isWhole = withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            while true {
-                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return count == 0 }
-                text.append(contentsOf: buffer[..<count])
-            }
-        }
-        return isWhole && !text.isEmpty ? String(decoding: text, as: UTF8.self) : nil
+        guard let text = try? contents(of: path), !text.isEmpty else { return nil }
+        return text
     }
 }
