@@ -46,7 +46,7 @@ public struct CommandID: Hashable, Sendable {
             if position == 8 || position == 13 || position == 18 || position == 23 {
                 guard character == UInt8(ascii: "-") else { return nil }
             } else {
-                guard let nibble = Self.nibble(character), digits < 32 else { return nil }
+                guard let nibble = character.hexadecimalValue.map({ UInt64($0) }), digits < 32 else { return nil }
                 if digits < 16 { words.0 = words.0 << 4 | nibble } else { words.1 = words.1 << 4 | nibble }
                 digits += 1
             }
@@ -84,15 +84,6 @@ public struct CommandID: Hashable, Sendable {
     /// When the id was made, in whole milliseconds by the clock of the machine that made it. Only an id of
     /// version 7 has this time.
     public var madeAt: Timestamp { Timestamp(milliseconds: Int64(high >> 16)) }
-
-    private static func nibble(_ character: UInt8) -> UInt64? {
-        switch character {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(character - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(character - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(character - UInt8(ascii: "A") + 10)
-        default: nil
-        }
-    }
 }
 
 extension CommandID {

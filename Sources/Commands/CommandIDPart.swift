@@ -16,11 +16,9 @@ public struct CommandIDPart: Hashable, Sendable {
         for ellipsis in ["…", "..."] where rest.hasPrefix(ellipsis) { rest = rest.dropFirst(ellipsis.count) }
         var digits: [UInt8] = []
         for character in rest.utf8 where character != UInt8(ascii: "-") {
-            switch character {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): digits.append(character)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): digits.append(character | 0x20)
-            default: return nil
-            }
+            guard character.hexadecimalValue != nil else { return nil }
+            // In lower case. Digits have the bit already.
+            digits.append(character | 0x20)
         }
         guard (Self.minDigits...32).contains(digits.count) else { return nil }
         self.digits = String(decoding: digits, as: UTF8.self)
@@ -38,29 +36,19 @@ public struct CommandIDPart: Hashable, Sendable {
     package var greatest: CommandID { filled(with: 15) }
 
     /// The last byte of an id that ends with these digits, which names the shard.
-    package var lastByte: UInt8 { UInt8(truncatingIfNeeded: Self.value(digits.utf8.suffix(2))) }
+    package var lastByte: UInt8 { lastBytes.last ?? 0 }
 
     /// The whole bytes at the end of an id that ends with these digits.
-    package var lastBytes: [UInt8] {
-        let even = Array(digits.utf8.suffix(digits.utf8.count / 2 * 2))
-        return stride(from: 0, to: even.count, by: 2).map {
-            UInt8(truncatingIfNeeded: Self.value(even[$0..<$0 + 2]))
-        }
-    }
+    package var lastBytes: [UInt8] { Hexadecimal.bytes(digits.suffix(digits.utf8.count / 2 * 2)) ?? [] }
 
     private func filled(with nibble: UInt64) -> CommandID {
         var words: [UInt64] = [0, 0]
         let digits = Array(digits.utf8)
         for index in 0..<32 {
-            words[index / 16] =
-                words[index / 16] << 4
-                | (index < digits.count ? Self.value(digits[index..<index + 1]) : nibble)
+            let value = index < digits.count ? digits[index].hexadecimalValue.map { UInt64($0) } : nil
+            words[index / 16] = words[index / 16] << 4 | (value ?? nibble)
         }
         return CommandID(high: words[0], low: words[1])
-    }
-
-    private static func value(_ digits: some Sequence<UInt8>) -> UInt64 {
-        digits.reduce(0) { $0 << 4 | UInt64($1 < UInt8(ascii: "a") ? $1 & 0x0F : $1 - UInt8(ascii: "a") + 10) }
     }
 }
 
