@@ -17,21 +17,8 @@ enum Challenge {
 
     /// The parts between commas that are outside quotes.
     private static func parts(_ value: String) -> [ArraySlice<UInt8>] {
-        let bytes = Array(value.utf8)
-        var parts: [ArraySlice<UInt8>] = []
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for (index, byte) in bytes.enumerated() {
-            if isEscaped {
-                isEscaped = false
-            } else if isQuoted, byte == UInt8(ascii: "\\") {
-                isEscaped = true
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if byte == UInt8(ascii: ","), !isQuoted {
-                parts.append(bytes[start..<index])
-                start = index + 1
-            }
+        Array(value.utf8).parts(separatedOutsideQuotesBy: UInt8(ascii: ",")).map { part in
+            part.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         }
-        return (parts + [bytes[start...]]).map { $0.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") } }
     }
 }

@@ -20,31 +20,12 @@ enum ContentDisposition {
 
     /// The parts between semicolons that have a name and a value. A value in quotes has no quotes here.
     private static func parameters(_ field: String) -> [(name: String, value: String)] {
-        parts(Array(field.utf8)).compactMap { part in
+        Array(field.utf8).parts(separatedOutsideQuotesBy: UInt8(ascii: ";")).compactMap { part in
             guard let mark = part.firstIndex(of: UInt8(ascii: "=")) else { return nil }
             let name = String(decoding: part[..<mark], as: UTF8.self).trimmed.lowercased()
             let value = String(decoding: part[(mark + 1)...], as: UTF8.self).trimmed
             return (name, unquoted(value))
         }
-    }
-
-    /// The parts between semicolons that are outside quotes.
-    private static func parts(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
-        var parts: [ArraySlice<UInt8>] = []
-        var (start, isQuoted, isEscaped) = (0, false, false)
-        for (index, byte) in bytes.enumerated() {
-            if isEscaped {
-                isEscaped = false
-            } else if isQuoted, byte == UInt8(ascii: "\\") {
-                isEscaped = true
-            } else if byte == UInt8(ascii: "\"") {
-                isQuoted.toggle()
-            } else if byte == UInt8(ascii: ";"), !isQuoted {
-                parts.append(bytes[start..<index])
-                start = index + 1
-            }
-        }
-        return parts + [bytes[start...]]
     }
 
     /// Removes quotes, and the backslash before a quote or a backslash. Any other backslash stays, because
