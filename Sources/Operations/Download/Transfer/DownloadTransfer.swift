@@ -115,13 +115,7 @@ actor DownloadTransfer {
         if error is CancellationError { return CancellationError() }
         let end = rules.receiving?.body.end.map { " of \($0)" } ?? ""
         let what = "the body of GET \(payload.url.displayText) was cut off after \(position)\(end) bytes"
-        switch error as? HTTPError {
-        case .stalled?, .keptConnectionSilent?:
-            return CommandFailure(.link, reason: "\(what): no byte arrived for too long")
-        case .invalidResponse(let words)?:
-            return CommandFailure(.command, reason: "\(what) by something that is not HTTP: \(words)")
-        default: return CommandFailure(.reset, reason: what)
-        }
+        return CommandFailure(cutOff: what, by: error)
     }
 
     // MARK: Bodies

@@ -190,13 +190,7 @@ actor SyncRun {
     private func cutOff(_ error: (any Error)?, _ request: PageRequest) -> any Error {
         if error is CancellationError || Task.isCancelled { return CancellationError() }
         let what = "the body of page \(request.number) of \(payload.url.displayText) was cut off"
-        switch error as? HTTPError {
-        case .stalled?, .keptConnectionSilent?:
-            return CommandFailure(.link, reason: "\(what): no byte arrived for too long")
-        case .invalidResponse(let words)?:
-            return CommandFailure(.command, reason: "\(what) by something that is not HTTP: \(words)")
-        default: return CommandFailure(.reset, reason: what)
-        }
+        return CommandFailure(cutOff: what, by: error)
     }
 
     /// Commits a page, and moves on.
