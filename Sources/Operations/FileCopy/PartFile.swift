@@ -67,15 +67,23 @@ final class PartFile: Sendable {
             fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid()
             && status.st_nlink == 1 && (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
         let written = min(Int64(status.st_size), size)
-        let safe = min(max(checkpoint.synced, 0), written)
-        let length = checkpoint.boot == ProcessIdentity.bootID && !checkpoint.boot.isEmpty ? written : safe
+        let length = validLength(of: written, checkpoint, boot: ProcessIdentity.bootID)
         isOurs = isOurs && ftruncate(descriptor, off_t(length)) == 0
         guard isOurs else {
             unlink(path)
             close(descriptor)
             return nil
         }
-        return PartFile(path: path, descriptor: descriptor, length: length, synced: safe)
+        return PartFile(
+            path: path, descriptor: descriptor, length: length, synced: min(max(checkpoint.synced, 0), written))
+    }
+
+    /// The bytes of a file that are valid: all of them in the boot that wrote them, later those that were synced.
+    /// - Parameters:
+    ///   - length: of the file.
+    ///   - boot: of the machine, now; empty where it cannot be read.
+    static func validLength(of length: Int64, _ checkpoint: (boot: String, synced: Int64), boot: String) -> Int64 {
+        boot == checkpoint.boot && !boot.isEmpty ? length : min(max(checkpoint.synced, 0), length)
     }
 
     /// Sets the length, because a hole at the end does not, and the permissions, and syncs the file. Blocks.

@@ -57,7 +57,7 @@ struct DownloadRequestRules: Sendable {
 
     /// - Parameters:
     ///   - checkpoint: of the earlier executions; nil: the part is not continued.
-    ///   - partLength: the bytes of the part that are valid (``DownloadCheckpoint/validLength(of:boot:)``).
+    ///   - partLength: the bytes of the part that are valid (``PartFile/validLength(of:_:boot:)``).
     ///   - boot: of the machine, now.
     init(_ terms: DownloadTerms, checkpoint: DownloadCheckpoint?, partLength: Int64, boot: String) {
         self.terms = terms

@@ -33,14 +33,6 @@ struct DownloadCheckpoint: Sendable, Equatable {
     var counts = DownloadCounts()
 
     init(boot: String) { self.boot = boot }
-
-    /// The bytes of a part that are valid. Truncate the part to them before the first request.
-    /// - Parameters:
-    ///   - length: of the part file.
-    ///   - boot: of the machine, now.
-    func validLength(of length: Int64, boot: String) -> Int64 {
-        boot == self.boot && !boot.isEmpty ? max(length, 0) : min(max(length, 0), synced)
-    }
 }
 
 extension DownloadCheckpoint {

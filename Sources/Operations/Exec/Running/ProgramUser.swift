@@ -47,15 +47,4 @@ struct ProgramUser: Sendable, Equatable {
 
     /// The capabilities that a worker needs for programs with a user.
     static let capabilities = "CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_KILL, CAP_SETGID and CAP_SETUID"
-
-    /// Whether this process may run programs as another user: hand over files to that user (CAP_CHOWN, 0),
-    /// remove its directories (CAP_DAC_OVERRIDE, 1, and CAP_FOWNER, 3), end its processes (CAP_KILL, 5) and
-    /// become that user (CAP_SETGID, 6, and CAP_SETUID, 7).
-    static var mayChange: Bool {
-        let line = TextFile.read("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
-        guard let mask = line?.split(whereSeparator: \.isWhitespace).last.flatMap({ UInt64($0, radix: 16) }) else {
-            return false
-        }
-        return mask & 0xEB == 0xEB
-    }
 }

@@ -62,8 +62,4 @@ struct S3Recovery: Sendable, Equatable {
         case .other: isLost ? .restart : .listParts
         }
     }
-
-    /// After AbortMultipartUpload and ListParts.
-    /// - Parameter hasParts: whether a part is still listed.
-    func afterAbort(hasParts: Bool) -> S3Action { hasParts ? .abort : .stop }
 }

@@ -31,6 +31,5 @@ extension Query {
         SELECT number, receiver, sender, kind, first, second, reason, result FROM outbox
         WHERE number > ?1 ORDER BY number LIMIT ?2
         """)
-    static let hasOutbox = Query("SELECT 1 FROM outbox LIMIT 1")
     static let removeMessage = Query("DELETE FROM outbox WHERE number = ?1")
 }

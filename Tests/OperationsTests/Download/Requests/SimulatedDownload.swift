@@ -60,7 +60,7 @@ struct SimulatedDownload {
     /// Runs one execution.
     mutating func execute(_ origin: inout SimulatedOrigin) -> Outcome {
         let known = DownloadCheckpoint(checkpoint)
-        let length = known?.validLength(of: Int64(part.count), boot: boot) ?? 0
+        let length = known.map { PartFile.validLength(of: Int64(part.count), ($0.boot, $0.synced), boot: boot) } ?? 0
         part.removeLast(part.count - Int(length))
         var rules = DownloadRequestRules(terms, checkpoint: known, partLength: length, boot: boot)
         var answer = origin.answer(rules.request)

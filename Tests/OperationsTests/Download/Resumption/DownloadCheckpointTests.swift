@@ -91,14 +91,4 @@ import Testing
         #expect(checkpoint.mismatches == 0)
         #expect(DownloadCheckpoint(nil) == nil)
     }
-
-    @Test func `after a boot only synced bytes are valid`() {
-        let checkpoint = Self.full(tag: "\"a\"")
-        #expect(checkpoint.validLength(of: 500_000_000, boot: Self.boot) == 500_000_000)
-        #expect(checkpoint.validLength(of: 500_000_000, boot: "other") == 268_435_456)
-        #expect(checkpoint.validLength(of: 1000, boot: "other") == 1000)
-        #expect(checkpoint.validLength(of: -1, boot: Self.boot) == 0)
-        // Where the boot cannot be read, two boots may look the same.
-        #expect(DownloadCheckpoint(boot: "").validLength(of: 1000, boot: "") == 0)
-    }
 }
