@@ -97,27 +97,6 @@ struct PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         SignalHandling.exits()
-        let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
-        // Every file is checked before a store is made or a file is copied.
-        let checked = try check(registry)
-        let client = try data.client(registry)
-        let printer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
-        let ids: [CommandID]
-        if spool {
-            let submission = SpooledSubmission(
-                client: client, type: CommandType.upload, files: files, payloads: try files.map(payload)
-            ) { try draft($0, registry) }
-            ids = try await submission.submit(checked, by: printer)
-        } else {
-            ids = try await printer.submit(checked, labels: files)
-        }
-        if wait { try await CompletionWaiter(client: client, ids: ids, totals: checked.map(\.total)).run() }
-        await client.close()
-    }
-
-    /// Checks every file.
-    /// - Returns: a draft for each, which names the file itself.
-    private func check(_ registry: OperationRegistry) throws -> [CommandDraft] {
         let payloads = try files.map(payload)
         if let (earlier, later, url) = try UploadTargets.collision(in: payloads) {
             throw ExitError(
@@ -125,8 +104,9 @@ struct PutCommand: AsyncParsableCommand {
                 "\(files[earlier]) and \(files[later]) would both be sent to \(url), and one would be lost; rename one, or "
                     + "put it elsewhere")
         }
-        let checking = spool ? SpooledSubmission.registry : registry
-        return try payloads.map { try draft($0, checking) }
+        let submission = FileSubmission(
+            data: data, type: CommandType.upload, files: files, payloads: payloads, spools: spool, draft: draft)
+        try await submission.run(asJSON: print.json, waits: wait)
     }
 
     private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {

@@ -85,24 +85,10 @@ struct S3PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         SignalHandling.exits()
-        let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
-        // Every file is checked before a store is made or a file is copied.
-        let payloads = try files.map(payload)
-        let checking = spool ? SpooledSubmission.registry : registry
-        let drafts = try payloads.map { try draft($0, checking) }
-        let client = try data.client(registry)
-        let printer = SubmissionPrinter(client: client, asJSON: print.json, labelName: "file")
-        let ids: [CommandID]
-        if spool {
-            let submission = SpooledSubmission(
-                client: client, type: CommandType.s3, files: files, payloads: payloads
-            ) { try draft($0, registry) }
-            ids = try await submission.submit(drafts, by: printer)
-        } else {
-            ids = try await printer.submit(drafts, labels: files)
-        }
-        if wait { try await CompletionWaiter(client: client, ids: ids, totals: drafts.map(\.total)).run() }
-        await client.close()
+        let submission = FileSubmission(
+            data: data, type: CommandType.s3, files: files, payloads: try files.map(payload), spools: spool,
+            draft: draft)
+        try await submission.run(asJSON: print.json, waits: wait)
     }
 
     private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
