@@ -18,15 +18,11 @@ struct WebhookPauseCommand: AsyncParsableCommand {
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
-
-    @Argument(
-        help: ArgumentHelp(
-            "The name of the endpoint in sluice.yaml, or a URL of its origin.", valueName: "name|url"))
-    var endpoint: String
+    @OptionGroup var endpoint: WebhookEndpointArgument
 
     func run() async throws {
         let (directory, store) = try data.store()
-        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint)
+        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
         let (setting, action) = try store.change(endpoint) { $0.pausedByPerson(now: .now) }
         if print.json {
             Output.line(setting.json(isChanged: action != .none).bytes)

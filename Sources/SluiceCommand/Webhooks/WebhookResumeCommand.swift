@@ -21,15 +21,11 @@ struct WebhookResumeCommand: AsyncParsableCommand {
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
-
-    @Argument(
-        help: ArgumentHelp(
-            "The name of the endpoint in sluice.yaml, or a URL of its origin.", valueName: "name|url"))
-    var endpoint: String
+    @OptionGroup var endpoint: WebhookEndpointArgument
 
     func run() async throws {
         let (directory, store) = try data.store()
-        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint)
+        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
         let (setting, action) = try store.change(endpoint) { $0.resumed() }
         // Also where it was not paused: a resume that was killed may have left messages waiting.
         var waited = try store.endWebhookWaits(setting.origin)
