@@ -18,20 +18,12 @@ struct BatchListCommand: ParsableCommand {
     func validate() throws { try list.validate() }
 
     func run() throws {
-        var table = Table([
-            ("ID", .left), ("NAME", .left), ("STATUS", .left), ("ENDED", .right), ("FAILED", .right), ("AGE", .right),
-        ])
-        let now = Timestamp.now
-        try list.run(of: CommandType.batch, named: "batches", &table) { id, store in
+        try list.run(of: CommandType.batch, named: "batches") { id, store in
             guard let batch = try store.batch(id) else { return nil }
             return CompositeList.Row(
-                json: BatchJSON.value(of: batch),
-                cells: [
-                    id.description, TerminalText.cut(batch.name, width: 40),
-                    batch.command.status == .blocked && !batch.isSealed ? "open" : batch.command.status.name,
-                    "\(Figures.grouped(Int64(batch.members - batch.open))) of \(Figures.grouped(Int64(batch.members)))",
-                    Figures.grouped(Int64(batch.failed)), (now - batch.command.createdAt).roundText,
-                ])
+                json: BatchJSON.value(of: batch), command: batch.command, name: batch.name,
+                status: batch.command.status == .blocked && !batch.isSealed ? "open" : batch.command.status.name,
+                ended: batch.members - batch.open, count: batch.members, failed: batch.failed)
         }
     }
 }

@@ -15,9 +15,23 @@ struct CompositeList: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The maximum number of rows; 0 for all.", valueName: "count"))
     var limit = 20
 
+    /// A flow or a batch, and how many of its parts have ended and failed.
     struct Row {
         var json: JSONValue
-        var cells: [String]
+        var command: Command
+        var name: String
+        var status: String
+        var ended: Int
+        var count: Int
+        var failed: Int
+
+        fileprivate func cells(now: Timestamp) -> [String] {
+            [
+                command.id.description, TerminalText.cut(name, width: 40), status,
+                "\(Figures.grouped(Int64(ended))) of \(Figures.grouped(Int64(count)))", Figures.grouped(Int64(failed)),
+                (now - command.createdAt).roundText,
+            ]
+        }
     }
 
     /// How long a list with a limit looks.
@@ -29,8 +43,12 @@ struct CompositeList: ParsableArguments {
 
     /// - Parameter row: nil for a command that is gone.
     func run(
-        of type: String, named name: String, _ table: inout Table, _ row: (CommandID, SQLiteStore) throws -> Row?
+        of type: String, named name: String, _ row: (CommandID, SQLiteStore) throws -> Row?
     ) throws {
+        var table = Table([
+            ("ID", .left), ("NAME", .left), ("STATUS", .left), ("ENDED", .right), ("FAILED", .right), ("AGE", .right),
+        ])
+        let now = Timestamp.now
         let (_, store) = try data.store()
         var filter = CommandFilter()
         filter.type = type
@@ -43,7 +61,7 @@ struct CompositeList: ParsableArguments {
                 filter, order: .newestFirst, after: after, limit: min(left, 1000), until: deadline)
             for command in page.commands {
                 guard let row = try row(command.id, store) else { continue }
-                if print.json { Output.line(row.json.bytes) } else { table.add(row.cells) }
+                if print.json { Output.line(row.json.bytes) } else { table.add(row.cells(now: now)) }
             }
             left -= page.commands.count
             guard let next = page.next else { break }

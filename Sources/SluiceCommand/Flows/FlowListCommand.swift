@@ -18,19 +18,12 @@ struct FlowListCommand: ParsableCommand {
     func validate() throws { try list.validate() }
 
     func run() throws {
-        var table = Table([
-            ("ID", .left), ("NAME", .left), ("STATUS", .left), ("ENDED", .right), ("FAILED", .right), ("AGE", .right),
-        ])
-        let now = Timestamp.now
-        try list.run(of: CommandType.flow, named: "flows", &table) { id, store in
+        try list.run(of: CommandType.flow, named: "flows") { id, store in
             guard let flow = try store.flow(id) else { return nil }
             return CompositeList.Row(
-                json: .object(FlowJSON.members(of: flow)),
-                cells: [
-                    flow.command.id.description, TerminalText.cut(flow.name, width: 40), flow.command.status.name,
-                    "\(Figures.grouped(Int64(flow.nodes - flow.open))) of \(Figures.grouped(Int64(flow.nodes)))",
-                    Figures.grouped(Int64(flow.failed)), (now - flow.command.createdAt).roundText,
-                ])
+                json: .object(FlowJSON.members(of: flow)), command: flow.command, name: flow.name,
+                status: flow.command.status.name,
+                ended: flow.nodes - flow.open, count: flow.nodes, failed: flow.failed)
         }
     }
 }
