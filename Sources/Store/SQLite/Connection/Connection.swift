@@ -23,9 +23,7 @@ final class Connection: @unchecked Sendable {
     private(set) var isOutdated = false
     private let queue: DatabaseQueue
     let database: OpaquePointer
-    private var statements: [Statement?] = []
-    private var others: [String: Statement] = [:]
-    private var inserts: [InsertKey: Statement] = [:]
+    private var statements = StatementCache()
     private let wal = WALSize()
     private let busyTimeout = BusyTimeout()
     var changes = TransactionChanges()
@@ -54,11 +52,6 @@ final class Connection: @unchecked Sendable {
         case creation
         /// The file is a copy of a shard that no other process uses, and may be changed although it is a backup.
         case copy
-    }
-
-    private struct InsertKey: Hashable {
-        var insert: Query.Insert
-        var rows: Int
     }
 
     struct CachedClaim {
@@ -99,9 +92,7 @@ final class Connection: @unchecked Sendable {
 
     /// Finalizes the statements first: a connection that has statements left stays open as a zombie.
     deinit {
-        statements.removeAll()
-        others.removeAll()
-        inserts.removeAll()
+        statements = StatementCache()
     }
 
     // MARK: Opening
@@ -159,11 +150,7 @@ final class Connection: @unchecked Sendable {
     // MARK: Statements
 
     func statement(_ query: Query) throws(StoreError) -> Statement {
-        if query.index < statements.count, let statement = statements[query.index] { return statement }
-        let statement = try Statement(query.sql(version: version), on: database)
-        while statements.count <= query.index { statements.append(nil) }
-        statements[query.index] = statement
-        return statement
+        try statements.statement(query, version: version, on: database)
     }
 
     /// A statement with its parameters, from 1 on.
@@ -179,24 +166,14 @@ final class Connection: @unchecked Sendable {
     func statement<each Value: StatementParameter>(
         sql: String, _ values: repeat each Value
     ) throws(StoreError) -> Statement {
-        let statement: Statement
-        if let known = others[sql] {
-            statement = known
-        } else {
-            statement = try Statement(Query.adapt(sql, to: version), on: database)
-            others[sql] = statement
-        }
+        let statement = try statements.statement(sql, version: version, on: database)
         statement.bind(repeat each values)
         return statement
     }
 
     /// An insert of `rows` rows.
     func statement(_ insert: Query.Insert, rows: Int) throws(StoreError) -> Statement {
-        let key = InsertKey(insert: insert, rows: rows)
-        if let statement = inserts[key] { return statement }
-        let statement = try Statement(insert.sql(rows: rows, version: version), on: database)
-        inserts[key] = statement
-        return statement
+        try statements.statement(insert, rows: rows, version: version, on: database)
     }
 
     /// The number of rows that the last statement inserted, updated or deleted.

@@ -1,0 +1,96 @@
+internal import Commands
+
+/// The steps that people ask for.
+extension StoredCommand {
+    enum Cancellation {
+        case cancelled(Transition)
+        case requested
+        case ended
+    }
+
+    mutating func cancel(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Cancellation {
+        switch command.status {
+        case .blocked where relations.isComposite:
+            // Its nodes or members end first.
+            if !command.cancelRequested {
+                command.cancelRequested = true
+                command.reason = reason
+                changes.recordRelated(self, .flowCancelled, at: now)
+            }
+            openDeadline = nil
+            return .requested
+        case .new, .error, .blocked, .inDoubt:
+            command.reason = reason
+            return .cancelled(move(to: .cancelled, reason: reason, seat: nil, now: now, &changes))
+        case .queued, .sent:
+            if !command.cancelRequested {
+                command.cancelRequested = true
+                command.reason = reason
+            }
+            openDeadline = nil
+            return .requested
+        case .success, .cancelled, .tooManyTimes: return .ended
+        }
+    }
+
+    /// Makes an ended or failed command run again. It takes its unique key back, unless the key's period has
+    /// lapsed. The caller must have found the key free.
+    /// - Parameters:
+    ///   - actor: as in ``RequestStore``.
+    ///   - isBlocked: it has to wait for others first.
+    /// - Returns: nil where the status does not allow it.
+    mutating func retry(
+        by actor: String, isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition? {
+        // Its members are retried, and its end stands.
+        if relations.contains(.batch) { return nil }
+        switch command.status {
+        case .cancelled where relations.contains(.flow), .tooManyTimes where relations.contains(.flow):
+            let transition = renew(reason: "retried by \(actor)", isBlocked: true, now: now, &changes)
+            changes.recordRelated(self, .flowRetried, at: now)
+            return transition
+        case .error, .cancelled, .tooManyTimes:
+            return renew(reason: "retried by \(actor)", isBlocked: isBlocked, now: now, &changes)
+        case .new, .queued, .sent, .success, .blocked, .inDoubt: return nil
+        }
+    }
+
+    /// Settles a command in doubt, as a person says.
+    /// - Returns: nil where the command is not in doubt.
+    mutating func resolve(
+        as status: CommandStatus, by actor: String, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition? {
+        guard command.status == .inDoubt, command.status.mayBecome(status) else { return nil }
+        if status == .new { return renew(reason: "resolved by \(actor): to be executed again", now: now, &changes) }
+        let reason = "resolved by \(actor): \(status == .success ? "it was delivered" : "cancelled")"
+        command.reason = status == .success ? nil : reason
+        return move(to: status, reason: reason, seat: nil, now: now, &changes)
+    }
+
+    private mutating func renew(
+        reason: String, isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Transition {
+        command.retries = 0
+        command.crashes = 0
+        command.suspect = false
+        command.cancelRequested = false
+        command.notBefore = .zero
+        command.reason = nil
+        if let deadline = command.deadline, deadline <= now { command.deadline = nil }
+        openDeadline = command.deadline
+        // After its period a key is not taken back: another command may hold it now.
+        if !command.uniqueFor.hasLapsed(since: command.createdAt, at: now) { keyIsFree = false }
+        return move(to: isBlocked ? .blocked : .new, reason: reason, seat: nil, now: now, &changes)
+    }
+
+    /// Changes the quality of service.
+    /// - Returns: false where the command has ended.
+    mutating func requalify(_ qos: QualityOfService, now: Timestamp, _ changes: inout TransactionChanges) -> Bool {
+        guard !command.status.isFinal else { return false }
+        changes.addToCount(-1, command.status, command.qos)
+        changes.addToCount(1, command.status, qos)
+        command.qos = qos
+        command.updatedAt = now
+        return true
+    }
+}
