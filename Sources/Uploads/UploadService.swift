@@ -3,35 +3,47 @@ package import Store
 
 /// The uploads of a data directory, below all protocols.
 ///
-/// An offset that a call returns is durable. All calls are safe to repeat.
+/// An offset that a call returns is durable. All calls are safe to repeat. Each throws `unavailable` where the same call
+/// may succeed later, and `failed` where the store or the disk fails.
 package protocol UploadService: Sendable {
+    /// The bounds that every upload has. A route may set lower ones.
     var limits: UploadLimits { get }
     /// Makes an upload, durable when this returns.
     /// - Parameters:
     ///   - length: bytes in all; nil while the client does not know them.
     ///   - key: nil where the client sent none.
     /// - Returns: the upload, or the one that was made with the same key.
+    /// - Throws: `tooLarge`, `noSpace`, `invalid` where the route does not take it, and `keyInUse` or `keyConflict`.
     func create(_ facts: UploadFacts, length: Int64?, key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Takes an upload of at most ``UploadLimits/maxRowSize`` bytes as a whole.
     /// - Parameter key: as in ``create(_:length:key:)``; other bytes with the same key are a `keyConflict`.
+    /// - Returns: the upload, complete, with the command that it has become.
+    /// - Throws: as ``create(_:length:key:)``; `digestMismatch` where the bytes do not have the stated digest.
     func store(_ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Makes a complete upload of complete ones, in their order. tus calls them partial and final.
-    /// - Parameter key: as in ``create(_:length:key:)``.
+    /// - Parameters:
+    ///   - parts: their ids, 1 to 1000.
+    ///   - key: as in ``create(_:length:key:)``.
+    /// - Throws: as ``create(_:length:key:)``; `notFound`, `gone` or `unfinishedPart` for a part that cannot be used.
     func concatenate(
         _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload
     /// An upload whose bytes so far are durable. A request that sends bytes to it is stopped: its client may be gone.
+    /// - Throws: `notFound`, or `gone` where it has ended.
     func upload(_ id: CommandID) async throws(UploadError) -> Upload
     /// Takes the bytes of one request. An earlier request to the same upload is stopped first.
     /// - Parameters:
     ///   - progress: called with each offset that becomes durable while the request runs. It must not block.
     ///   - receive: reads the request, and throws where it was cut: what came is kept then. It runs in a task that is
     ///     cancelled when another request takes the upload over.
-    /// - Throws: `interrupted` where `receive` threw, with the offset that is durable.
+    /// - Returns: the upload with its new offset; complete with its last byte.
+    /// - Throws: `interrupted` where `receive` threw, with the offset that is durable; `offsetMismatch`, `tooLarge`,
+    ///   `complete`, `noSpace`, and `checksumMismatch` or `digestMismatch` for other bytes than the client has stated.
     func append(
         _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload
-    /// Ends an upload and deletes its bytes. One that has become a command is not terminated: `complete`.
+    /// Ends an upload and deletes its bytes.
+    /// - Throws: `notFound`; `gone` where it has ended; `complete` where it has become a command, which has its own end.
     func terminate(_ id: CommandID) async throws(UploadError)
 }

@@ -7,9 +7,11 @@ internal import Synchronization
 /// Counts of an ``UploadEngine`` since its start, for metrics.
 package final class UploadStatistics: Sendable {
     package struct Counts: Sendable, Equatable {
-        /// Uploads that were created, became complete, or ended otherwise, by protocol.
+        /// Uploads that were created, by protocol.
         package var created: [UploadProtocol: Int] = [:]
+        /// Uploads that have all their bytes, by protocol.
         package var completed: [UploadProtocol: Int] = [:]
+        /// Uploads that ended before, terminated, expired or refused, by protocol.
         package var ended: [UploadProtocol: Int] = [:]
         /// Bytes that came, by protocol. Some of them are dropped, for instance after a wrong checksum.
         package var received: [UploadProtocol: Int64] = [:]
@@ -17,7 +19,7 @@ package final class UploadStatistics: Sendable {
         package var durable: [UploadProtocol: Int64] = [:]
         /// Commands that uploads became, by type.
         package var commands: [String: Int] = [:]
-        /// Requests that failed.
+        /// Requests that failed, by the kind of the error.
         package var errors: [UploadError.Kind: Int] = [:]
 
         package init() {}

@@ -2,6 +2,8 @@ package import HTTPTypes
 
 /// The fields of every response.
 package enum StandardFields {
+    /// Adds the date, the id of the request, and the fields that keep browsers from guessing types, from telling other
+    /// sites the address, and from storing a response. A response may have set the latter two itself.
     /// - Parameters:
     ///   - id: of the request.
     ///   - seconds: the wall clock, from 1970-01-01 on.

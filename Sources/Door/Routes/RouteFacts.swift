@@ -5,13 +5,17 @@ package import Store
 /// The facts of an upload that fill the templates of a route.
 package struct RouteFacts: Sendable, Equatable {
     package var id: CommandID
+    /// The name of the file, as the client has stated it.
     package var name: String?
+    /// As the client has stated it.
     package var contentType: String?
     /// The values of `Upload-Metadata` that are text.
     package var metadata: [String: String] = [:]
+    /// The public id of the token that created the upload; nil where the door asks for none.
     package var token: String?
     /// The path of the bytes; nil before the upload is complete.
     package var file: String?
+    /// Bytes; nil before the upload is complete.
     package var size: Int64?
     /// SHA-256 of the bytes; nil where it was not computed.
     package var sha256: [UInt8]?
@@ -45,6 +49,8 @@ package struct RouteFacts: Sendable, Equatable {
         return facts
     }
 
+    /// The text that takes the place of a placeholder.
+    /// - Throws: where the client has not stated it.
     func value(of placeholder: RoutePlaceholder) throws(RouteTemplateError) -> String {
         let value: String? =
             switch placeholder {

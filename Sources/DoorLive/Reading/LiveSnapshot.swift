@@ -12,10 +12,13 @@ package struct LiveSnapshot: Sendable {
     package var heardAt: Timestamp?
     /// Nil where no coordinator runs, and where the kernel does not tell its process.
     package var coordinatorPID: Int32?
+    /// Commands by status and quality of service.
     package var counts = CommandCounts()
+    /// The workers that run, by seat.
     package var workers: [WorkerReading] = []
     /// Shows at most ``maxLinks`` links.
     package var links = LinkOverview()
+    /// Open flows, ordering keys and schedules.
     package var relations = RelationOverview()
     /// The pauses that a person has set, a sentence each.
     package var pauses: [String] = []

@@ -8,9 +8,11 @@ package import Store
 /// coordinator makes events for it.
 package struct TransitionSampler {
     package struct Sample: Sendable, Equatable {
+        /// Commands that ended with success since the last reading. A fraction where the count was scaled.
         package var succeeded = 0.0
+        /// Commands that were cancelled or are in doubt, and executions that failed, since the last reading.
         package var failed = 0.0
-        /// All transitions.
+        /// All transitions since the last reading.
         package var count: Int64 = 0
         /// The oldest first.
         package var problems: [WatchState.Problem] = []
@@ -26,6 +28,7 @@ package struct TransitionSampler {
 
     package init() {}
 
+    /// Reads the transitions since the last call. Blocks.
     /// - Returns: nil where no shard was read before.
     package mutating func sample(_ store: any CommandStore) throws(StoreError) -> Sample? {
         if newest.count != store.shardCount { newest = Array(repeating: nil, count: store.shardCount) }

@@ -5,11 +5,12 @@ internal import Host
 
 /// The directory with the files of uploads. All calls block.
 package struct SpoolDirectory: Sendable {
+    /// Without a slash at the end.
     package let path: String
 
     package init(path: String) { self.path = path }
 
-    /// The file of an upload.
+    /// The path of an upload's file, whether or not it exists. Its name is the id, so no text of a client is in it.
     package func file(of upload: CommandID) -> String { "\(path)/\(upload)" }
 
     /// Makes the directory where there is none, private to this user.

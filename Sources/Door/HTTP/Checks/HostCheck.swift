@@ -10,8 +10,11 @@ package struct HostCheck: Sendable {
         allowed = Set(["localhost", "127.0.0.1", "[::1]"] + names.map(Self.normalized))
     }
 
-    /// - Parameter localAddress: the address that the connection came in on; nil on a unix socket. A foreign page
-    ///   cannot make a browser send it as the name of its own host.
+    /// - Parameters:
+    ///   - host: the field Host: a name or an address, with or without a port.
+    ///   - localAddress: the address that the connection came in on; nil on a unix socket. A foreign page cannot make a
+    ///     browser send it as the name of its own host.
+    /// - Throws: ``Problem`` 400 `bad-host` for a text of another form, 421 `unknown-host` for any other name.
     package func check(_ host: String, localAddress: String?) throws(Problem) {
         guard let name = HostName(host)?.name else {
             throw Problem(.badRequest, "bad-host", "The field Host is not a host with an optional port.")

@@ -10,7 +10,9 @@ package struct OriginCheck: Sendable {
     /// - Parameter allowedOrigins: origins such as `https://example.com` in addition to the door's own.
     package init(allowedOrigins: [String]) { allowed = Set(allowedOrigins.map { $0.lowercased() }) }
 
+    /// Refuses a request that another origin may have caused. GET, HEAD and OPTIONS change nothing and pass.
     /// - Parameter host: the field Host.
+    /// - Throws: ``Problem`` 403 `cross-origin`.
     package func check(_ method: HTTPRequest.Method, _ fields: HTTPFields, host: String) throws(Problem) {
         guard ![.get, .head, .options].contains(method), !Self.hasBearerToken(fields) else { return }
         let origin = fields[.origin]?.lowercased()

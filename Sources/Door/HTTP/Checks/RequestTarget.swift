@@ -13,6 +13,7 @@ package struct RequestTarget: Sendable, Equatable {
     /// - Parameters:
     ///   - text: an absolute path with an optional query, an `http` or `https` URL, or `*`.
     ///   - host: the field Host. A URL must name the same host.
+    /// - Throws: ``Problem`` 400 `bad-target`, also for a part that is `.` or `..`.
     package init(_ text: String, host: String) throws(Problem) {
         if text == "*" {
             (path, query, isAsterisk) = ([], DoorQuery(), true)

@@ -14,9 +14,12 @@ package enum DescriptorBudget {
     /// More connections than this need more memory than their buffers are granted.
     private static let maxDescriptors: UInt = 65_536
 
+    /// The connections that the door serves at the same time, at least 16.
     /// - Parameters:
-    ///   - limit: open files of the process.
-    ///   - configured: nil where the limit decides.
+    ///   - limit: files that the process may open.
+    ///   - cores: of the machine.
+    ///   - configured: the number that the operator wants; nil: as many as the limit allows.
+    /// - Throws: ``DoorServerError`` where the limit is too low for 16.
     package static func maxConnections(
         limit: Int, cores: Int, configured: Int?
     ) throws(DoorServerError) -> Int {

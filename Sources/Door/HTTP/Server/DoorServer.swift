@@ -38,6 +38,10 @@ package struct DoorServer: Service {
     /// - Throws: the error with which ``run()`` ended instead.
     package func port() async throws -> Int { try await listening.value }
 
+    /// Serves until the graceful shutdown of its service group, and then for at most
+    /// ``DoorServerConfiguration/shutdownGrace``.
+    /// - Throws: ``DoorServerError`` where a certificate or the limit of open files does not serve; the error of the socket
+    ///   where it cannot listen.
     package func run() async throws {
         do {
             let limit = try DescriptorBudget.maxConnections(
