@@ -17,8 +17,8 @@ extension SQLiteStore {
                 guard leftover.isOfEnded, let draft = cleanup(leftover), draft.problem == nil else { continue }
                 // A retry of the command begins anew, so it never uses what the draft removes.
                 try connection.dropCheckpoint(of: leftover.command)
-                let byte = UInt8(truncatingIfNeeded: leftover.command.id.low)
-                pending.append(PendingInsert(index: drafts.count, id: CommandID(now: now, shardByte: byte)))
+                let id = CommandID(now: now, shardByte: leftover.command.id.shardByte)
+                pending.append(PendingInsert(index: drafts.count, id: id))
                 drafts.append(draft)
             }
             for result in try connection.insert(drafts, pending, allowUnknownTypes: true, now: now) {
