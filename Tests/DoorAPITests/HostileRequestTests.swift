@@ -62,6 +62,35 @@ struct HostileRequestTests {
         }
     }
 
+    @Test(arguments: [
+        "{\"type\":\"noop\",\"payload\":{},\"qos\":\"X\"}", "{\"type\":\"noop\",\"payload\":{},\"X\":1}",
+        "{\"type\":\"noop\",\"payload\":{\"X\":1}}", "{\"type\":\"noop\",\"payload\":{},\"notBefore\":\"X\"}",
+        "{\"type\":\"X\",\"payload\":{}}", "{\"type\":\"noop\",\"payload\":{},\"after\":\"X\"}", "{\"X\":1,\"X\":1}",
+    ])
+    func `a problem quotes a part of a long text`(_ form: String) async throws {
+        try await APIRig.with { rig in
+            let body = Array(form.replacing("X", with: String(repeating: "x", count: 200_000)).utf8)
+            let response = try await rig.send("POST", "/commands", type: "application/json", body: body)
+            #expect(response.status == 400 || response.status == 403, "\(response.text)")
+            #expect(response.body.count < 2_000, "\(response.text.prefix(100))")
+        }
+    }
+
+    @Test func `a coded body, and one without a type, are refused by what they lack`() async throws {
+        try await APIRig.with { rig in
+            let body = Array("{\"type\":\"noop\",\"payload\":{}}".utf8)
+            for (coding, status) in [("gzip", 415), ("identity", 201)] {
+                let response = try await rig.send(
+                    "POST", "/commands", fields: [("Content-Encoding", coding)], type: "application/json", body: body)
+                #expect(response.status == status, "\(response.text)")
+                #expect(status == 201 || response.problem == "unsupported-content-encoding")
+            }
+            let untyped = try await rig.send("POST", "/pause", body: Array("qos=utility".utf8))
+            #expect(untyped.status == 415 && untyped.problem == "unsupported-media-type", "\(untyped.text)")
+            #expect(try rig.store.counts()[.new] == 1)
+        }
+    }
+
     @Test(arguments: [[0xFF], [0xED, 0xA0, 0x80], [0xC0, 0x80], [0xF4, 0x90, 0x80, 0x80]] as [[UInt8]])
     func `bytes that are not UTF-8 are refused`(_ bytes: [UInt8]) async throws {
         try await APIRig.with { rig in

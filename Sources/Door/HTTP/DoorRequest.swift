@@ -21,6 +21,8 @@ package struct DoorRequest: Sendable {
     package var principal: Principal?
     /// The fields after a chunked body; nil before its end, and where there are none.
     package var trailers: @Sendable () -> HTTPFields? = { nil }
+    /// The memory of a body that is held as a whole.
+    package var memory = BodyMemory.Share(of: BodyMemory(capacity: .max / 2))
     /// For a response that lasts.
     package var connection = RequestConnection()
     /// Sends a response before the final one: 104. Clients of HTTP/1.0 get none. A client that awaits 100 gets it with

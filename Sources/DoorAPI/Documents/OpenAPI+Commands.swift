@@ -65,7 +65,8 @@ extension OpenAPIDocument {
               tags: [commands, lines]
               summary: Submit a command a line
               description: >-
-                At most 10,000 lines and 16 MiB. Each line is accepted or refused by itself, and has a line of the
+                At most 10,000 lines and 16 MiB; 503 while the bodies of other requests take the memory of the server. Each
+                line is accepted or refused by itself, and has a line of the
                 response, in order. With an Idempotency-Key a repeated bulk finds the commands of the first one.
               security: [{token: [submit]}]
               parameters: [{$ref: '#/components/parameters/idempotencyKey'}]

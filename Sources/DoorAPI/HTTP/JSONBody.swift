@@ -1,29 +1,42 @@
 internal import Commands
 internal import Door
 internal import HTTPTypes
+internal import HummingbirdCore
 internal import NIOCore
 
 /// Reads the bodies of requests.
 enum JSONBody {
+    /// The bytes of memory that a parsed value takes for each byte of its text, as ``BodyMemory`` counts them. Text of
+    /// nothing but brackets takes 22.
+    static let parsedWeight = 4
+
     /// The body of a request that has one of these media types.
-    /// - Parameter limit: bytes.
-    /// - Throws: 415 for another type, 413 for a longer body.
-    static func bytes(_ request: DoorRequest, types: [String], limit: Int) async throws -> [UInt8] {
-        guard let type = MediaType.read(request.fields), types.contains(type) else {
-            throw Problem(
-                .unsupportedMediaType, "unsupported-media-type",
-                "The resource takes \(types.joined(separator: " or ")); send the body with that Content-Type.")
-        }
-        let body = try await request.collectBody(limit: limit)
+    /// - Parameters:
+    ///   - limit: bytes.
+    ///   - weight: ``parsedWeight`` for a body that is parsed as a whole, 1 for one that is parsed line by line.
+    /// - Throws: 415 for another type, and for a content coding; 413 for a longer body; 503 where the bodies of all
+    ///   requests take too much memory.
+    static func bytes(
+        _ request: DoorRequest, types: [String], limit: Int, weight: Int = JSONBody.parsedWeight
+    ) async throws -> [UInt8] {
+        guard let type = MediaType.read(request.fields), types.contains(type) else { throw otherType(than: types) }
+        try ContentCoding.check(request.fields)
+        let body = try await request.collectBody(limit: limit, weight: weight)
         return Array(body.readableBytesView)
     }
 
+    private static func otherType(than types: [String]) -> Problem {
+        Problem(
+            .unsupportedMediaType, "unsupported-media-type",
+            "The resource takes \(types.joined(separator: " or ")); send the body with that Content-Type.")
+    }
+
     /// The members of an object with these names. A request without a body and without a type has none.
-    /// - Throws: 400 for another JSON value, and for an unknown member.
+    /// - Throws: 400 for another JSON value, and for an unknown member; 415 for a body without a type.
     static func members(_ request: DoorRequest, _ known: [String]) async throws -> JSONValue {
         if request.fields[.contentType] == nil {
-            let body = try await request.collectBody(limit: 0)
-            return body.readableBytes == 0 ? .object([]) : .null
+            guard try await isEmpty(request) else { throw otherType(than: ["application/json"]) }
+            return .object([])
         }
         let bytes = try await bytes(request, types: ["application/json"], limit: 64 << 10)
         let value: JSONValue
@@ -38,6 +51,12 @@ enum JSONBody {
             throw problem("The resource takes no member “\(other.name.excerpt)”; \(names).")
         }
         return value
+    }
+
+    private static func isEmpty(_ request: DoorRequest) async throws -> Bool {
+        if let length = request.fields[.contentLength] { return length.allSatisfy { $0 == "0" } }
+        for try await part in request.body where part.readableBytes > 0 { return false }
+        return true
     }
 
     static func problem(_ detail: String) -> Problem { Problem(.badRequest, "invalid-body", detail) }

@@ -28,7 +28,11 @@ extension ProblemType {
         ProblemType("slow-request", "The fields of the request did not arrive in time.", "Send it again."),
         ProblemType("stopping", "The server ends, and ended the request.", "Send it again after Retry-After."),
         ProblemType("too-large", "The body has more bytes, or more entries, than the resource takes.", "Send less."),
-        ProblemType("too-many-connections", "The server has its maximum of connections.", "Try again later."),
+        ProblemType(
+            "too-many-bodies", "The bodies of other requests take the memory that the server has for them.",
+            "Send the request again after Retry-After, or in smaller parts."),
+        ProblemType(
+            "too-many-connections", "The server, or the address, has its maximum of connections.", "Try again later."),
         ProblemType(
             "too-many-streams", "The server, or the token, has its maximum of streams of events.",
             "Close one, or try again after Retry-After."),

@@ -16,7 +16,7 @@ extension API {
         _ = try QueryReader(request, [])
         let policy = try policy(request)
         let key = try IdempotencyScope(request)
-        let bytes = try await JSONBody.bytes(request, types: ["application/x-ndjson"], limit: Self.maxBulk)
+        let bytes = try await JSONBody.bytes(request, types: ["application/x-ndjson"], limit: Self.maxBulk, weight: 1)
         return try await runningKeys.run(key) {
             let earlier = try await earlier(of: key)
             let lines = try await onThread("door-bulk") { () throws(Problem) in

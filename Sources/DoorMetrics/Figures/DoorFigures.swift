@@ -27,6 +27,11 @@ enum DoorFigures {
                 }),
             counter("sluice_door_bad_requests_total", "reason", statistics.badRequests),
             MetricFamily(
+            MetricFamily(
+                "sluice_door_body_bytes", .gauge, value: Double(statistics.bodyBytes.load(ordering: .relaxed))),
+            MetricFamily(
+                "sluice_door_bodies_refused_total", .counter,
+                value: Double(statistics.refusedBodies.load(ordering: .relaxed))),
                 "sluice_auth_failures_total", .counter,
                 AuthenticationFailure.allCases.map {
                     MetricSample(Double(failures[$0] ?? 0), [MetricLabel("reason", $0.rawValue)])

@@ -91,6 +91,7 @@ struct Connection: Sendable {
         let answer = await door.running.run { [door, isReserve] in
             await door.respond(to: request, head: head, isReserve: isReserve)
         }
+        request.memory.end()
         var response = answer.response
 
         // Upgraded protocols are not offered, and the parser reads nothing after a request that asks for one.
@@ -125,6 +126,7 @@ struct Connection: Sendable {
             client: door.forwarded.client(peer: parts.channel.remoteAddress?.ipAddress, fields: head.fields),
             baseURL: door.configuration.publicBaseURL ?? origin + door.configuration.basePath,
             sendInterim: { try await output.sendInterim($0, $1) })
+        request.memory = BodyMemory.Share(of: door.bodyMemory)
         request.trailers = { input.trailers(of: number) }
         let channel = parts.channel
         request.connection.setSendBuffer = { bytes in

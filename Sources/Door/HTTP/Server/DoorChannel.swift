@@ -28,6 +28,7 @@ struct DoorChannel: Sendable {
     let forwarded: ForwardedAddress
     let limit: ConnectionLimit
     let budget = ReceiveBudget()
+    let bodyMemory: BodyMemory
     let running: RunningRequests
     let statistics: DoorStatistics
     let logger: Logger
@@ -49,6 +50,7 @@ struct DoorChannel: Sendable {
         self.running = running
         self.statistics = statistics
         self.logger = logger
+        bodyMemory = BodyMemory(capacity: configuration.bodyMemory, statistics: statistics)
         self.observe = observe
         basePath = configuration.basePath.split(separator: "/").map(String.init)
     }

@@ -34,6 +34,9 @@ package struct DoorServerConfiguration: Sendable {
     /// Bytes a second of a body, on average over ``bodyRateWindow``, counted only while the door waits for them.
     package var minBodyRate = 1024
     package var bodyRateWindow: Duration = .seconds(30)
+    /// Bytes that bodies of requests may take together while they are held as a whole: four bulks of 16 MiB. Those of at
+    /// most 64 KiB may take 8 MiB more.
+    package var bodyMemory = 64 << 20
     /// Bytes of a body that are read and dropped after an early response.
     package var maxDrainedBytes = 1 << 20
     /// The time for the same, and for a client to close its end.

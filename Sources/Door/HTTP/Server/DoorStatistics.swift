@@ -6,6 +6,10 @@ package final class DoorStatistics: Sendable {
     package let connections = Atomic<Int>(0)
     /// Connections beyond the maximum.
     package let refusedConnections = Atomic<Int>(0)
+    /// Bytes of ``BodyMemory`` that requests take now.
+    package let bodyBytes = Atomic<Int>(0)
+    /// Requests that found ``BodyMemory`` used up.
+    package let refusedBodies = Atomic<Int>(0)
     /// Requests that are being handled now.
     package let activeRequests = Atomic<Int>(0)
     /// Whether the server accepts no more connections, because it ends.

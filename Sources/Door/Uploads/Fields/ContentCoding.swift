@@ -1,14 +1,15 @@
 internal import Commands
-internal import HTTPTypes
+package import HTTPTypes
 
-/// `Content-Encoding` of a request. Uploads are kept as they come, and nothing records a coding with them.
-enum ContentCoding {
+/// `Content-Encoding` of a request. Uploads are kept as they come, and nothing records a coding with them; JSON is read as
+/// it comes.
+package enum ContentCoding {
     /// - Throws: 415 for a coded body (RFC 9110, section 8.4).
-    static func check(_ fields: HTTPFields) throws(Problem) {
+    package static func check(_ fields: HTTPFields) throws(Problem) {
         guard let coding = fields[.contentEncoding], coding.lowercased() != "identity" else { return }
         throw Problem(
             .unsupportedMediaType, "unsupported-content-encoding",
-            "The body has the Content-Encoding “\(coding.excerpt)”; send it as it is, or as a file with its own type.",
+            "The body has the Content-Encoding “\(coding.excerpt)”; send the bytes without a coding.",
             fields: [.acceptEncoding: "identity"])
     }
 }

@@ -10,13 +10,17 @@ final class FormBody: @unchecked Sendable {
     private var iterator: RequestBody.AsyncIterator
     private var parser: MultipartParser
     private let limits: MultipartLimits
+    private let memory: BodyMemory.Share
     /// The first bytes of a part that ``isEmptyPart()`` has read.
     private var first: ArraySlice<UInt8>?
     private var isInPart = false
 
-    init(_ body: RequestBody, boundary: [UInt8], limits: MultipartLimits = MultipartLimits()) {
+    init(
+        _ body: RequestBody, boundary: [UInt8], limits: MultipartLimits = MultipartLimits(), memory: BodyMemory.Share
+    ) {
         iterator = body.makeAsyncIterator()
         parser = MultipartParser(boundary: boundary, limits: limits)
+        self.memory = memory
         self.limits = limits
     }
 
@@ -38,16 +42,20 @@ final class FormBody: @unchecked Sendable {
         return first == nil
     }
 
-    /// Reads the part as text.
-    /// - Throws: 400 for more bytes than a field may have, and for bytes that are not UTF-8.
+    /// Reads the part as text, which takes a share of the memory of bodies while it is read.
+    /// - Throws: 413 for more bytes than a field may have, 400 for bytes that are not UTF-8, 503 where the bodies of all
+    ///   requests take too much memory.
     func text(of name: String) async throws -> String {
         var bytes: [UInt8] = []
+        defer { memory.give(bytes.count) }
         while let next = try await nextBytes() {
+            try memory.take(next.count)
             bytes += next
             guard bytes.count <= limits.maxField else {
                 throw Problem(
                     .contentTooLarge, "invalid-form",
-                    "The field “\(name.excerpt)” of the form has more than \(limits.maxField) bytes.")
+                    "The field “\(name.excerpt)” of the form has more than \(limits.maxField) bytes; send a "
+                        + "shorter one.")
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {

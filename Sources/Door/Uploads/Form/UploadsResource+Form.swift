@@ -7,7 +7,7 @@ internal import Uploads
 extension UploadsResource {
     /// Takes each file of a form as an upload. The fields `route` and `name` apply to the files after them.
     func createForm(_ request: DoorRequest) async throws -> UploadReply {
-        let body = FormBody(request.body, boundary: try MultipartBoundary.read(request.fields))
+        let body = FormBody(request.body, boundary: try MultipartBoundary.read(request.fields), memory: request.memory)
         var uploads: [Upload] = []
         do {
             var stated = (route: String?.none, name: String?.none)
