@@ -3,8 +3,9 @@ extension ProblemType {
     static let http = [
         ProblemType("bad-field", "A field of the request has a value that HTTP does not allow.", "Correct the field."),
         ProblemType(
-            "bad-framing", "The length of the body is stated twice, or in a way that the server does not read.",
-            "Send one Content-Length, or the transfer coding chunked alone."),
+            "bad-framing",
+            "The length of the body is stated twice, or in a way that the server does not read; or its chunks have little "
+                + "content.", "Send one Content-Length, or the transfer coding chunked alone, in large chunks."),
         ProblemType(
             "bad-host", "The request has no field Host, several of them, or one of another form.",
             "Send one Host with the name and port of the URL."),

@@ -6,6 +6,8 @@ enum ConnectionError: Error, Sendable, Equatable {
     case slowHeader
     /// A body came below the minimum rate.
     case slowBody
+    /// The sizes and extensions of chunks have many times the bytes of their content.
+    case chunkOverhead
     /// The input ended within a body.
     case cut
     /// A handler reads a body that another task reads, or that belongs to an earlier request.
@@ -21,6 +23,11 @@ enum ConnectionError: Error, Sendable, Equatable {
             Problem(
                 .requestTimeout, "slow-body",
                 "The body of the request arrived below the minimum rate of the server; send it again.")
+        case .chunkOverhead:
+            Problem(
+                .badRequest, "bad-framing",
+                "The chunks of the body have far more bytes of sizes and extensions than of content; send larger chunks, "
+                    + "without extensions.")
         case .cut: Problem(.badRequest, "request-cut", "The connection ended before the request did; send it again.")
         case .misusedBody, .wrongLength: .failed
         }

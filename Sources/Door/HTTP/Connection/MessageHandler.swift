@@ -12,14 +12,17 @@ final class MessageHandler: ChannelDuplexHandler {
     private let buffers: ReceiveBuffers
     private let statistics: DoorStatistics
     private let presence: ClientPresence
+    private let overhead: ChunkOverhead
     private var isInformational = false
     private var isQuiescing = false
     private var isInputClosed = false
     private var isOutputClosed = false
 
     init(
-        _ timers: ConnectionTimers, buffers: ReceiveBuffers, statistics: DoorStatistics, presence: ClientPresence
+        _ timers: ConnectionTimers, buffers: ReceiveBuffers, statistics: DoorStatistics, presence: ClientPresence,
+        overhead: ChunkOverhead
     ) {
+        self.overhead = overhead
         self.presence = presence
         self.timers = timers
         self.buffers = buffers
@@ -39,10 +42,15 @@ final class MessageHandler: ChannelDuplexHandler {
             statistics.countExpired("slow-body")
             context.fireErrorCaught(ConnectionError.slowBody)
         }
+        overhead.exceeded = { [statistics] in
+            statistics.countBadRequest(ConnectionError.chunkOverhead.problem.type)
+            context.fireErrorCaught(ConnectionError.chunkOverhead)
+        }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timers.stop()
+        overhead.exceeded = {}
         buffers.setReadingBody(false)
         presence.end()
     }
@@ -53,9 +61,11 @@ final class MessageHandler: ChannelDuplexHandler {
             let hasBody = RequestHead.announcesBody(head)
             timers.headRead(hasBody: hasBody)
             buffers.setReadingBody(hasBody)
-        case .body: break
+            overhead.beginBody(isChunked: head.headers.contains(name: "transfer-encoding"))
+        case .body(let buffer): overhead.contentRead(buffer.readableBytes)
         case .end:
             timers.messageRead()
+            overhead.endBody()
             buffers.setReadingBody(false)
         }
         context.fireChannelRead(data)

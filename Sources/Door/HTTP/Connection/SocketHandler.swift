@@ -11,8 +11,12 @@ final class SocketHandler: ChannelDuplexHandler {
     private static let maxWrite = 64 << 10
 
     private let timers: ConnectionTimers
+    private let overhead: ChunkOverhead
 
-    init(_ timers: ConnectionTimers) { self.timers = timers }
+    init(_ timers: ConnectionTimers, _ overhead: ChunkOverhead) {
+        self.timers = timers
+        self.overhead = overhead
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { timers.start() }
     func handlerRemoved(context: ChannelHandlerContext) { timers.stop() }
@@ -23,8 +27,10 @@ final class SocketHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let count = Self.unwrapInboundIn(data).readableBytes
         timers.bytesArrived()
         context.fireChannelRead(data)
+        overhead.bytesRead(count)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

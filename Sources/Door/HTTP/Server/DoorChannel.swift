@@ -84,12 +84,14 @@ struct DoorChannel: Sendable {
             limits.maxHeaderFieldSize = Self.maxFieldBytes
             limits.maxHeaderListSize = Self.maxFieldBytes
             limits.maxHeaderFieldCount = Self.maxFields
-            try pipeline.addHandler(SocketHandler(timers))
+            let overhead = ChunkOverhead()
+            try pipeline.addHandler(SocketHandler(timers, overhead))
             try pipeline.addHandler(HTTPResponseEncoder(configuration: framing))
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(limitConfiguration: limits)))
             let presence = ClientPresence()
             try pipeline.addHandler(
-                MessageHandler(timers, buffers: buffers, statistics: statistics, presence: presence))
+                MessageHandler(
+                    timers, buffers: buffers, statistics: statistics, presence: presence, overhead: overhead))
             let parts = try NIOAsyncChannel<HTTPServerRequestPart, ResponseOutput.Part>(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(

@@ -61,6 +61,33 @@ struct RequestBodyTests {
         }
     }
 
+    @Test func `chunks that are nearly all extension are cut off`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            try await client.send(post("/count", "Transfer-Encoding: chunked", "1;"))
+            async let sent = client.sendForever(String(repeating: "x", count: 65_536))
+            let response = try await client.response()
+            #expect(response.status == 400 && response.body.contains("bad-framing"), "\(response.body)")
+            #expect(response.closes)
+            await client.close()
+            #expect(await sent > 0)
+            #expect(door.server.statistics.badRequests["bad-framing"] == 1)
+        }
+    }
+
+    @Test func `many chunks of a byte, and a long extension, are taken`() async throws {
+        try await TestDoor.run { door in
+            let client = try await door.connect()
+            let chunks = String(repeating: "1\r\nx\r\n", count: 100_000)
+            let body = "1;\(String(repeating: "x", count: 60_000))\r\nx\r\n\(chunks)0\r\n\r\n"
+            for _ in 0..<2 {
+                let response = try await client.exchange(post("/count", "Transfer-Encoding: chunked", body))
+                #expect(response.body == "100001 []", "\(response.body)")
+            }
+            await client.close()
+        }
+    }
+
     @Test func `trailers are there after the body`() async throws {
         try await TestDoor.run { door in
             let client = try await door.connect()
