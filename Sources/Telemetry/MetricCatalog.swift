@@ -79,7 +79,7 @@ package enum MetricCatalog {
         "http_server_request_duration_seconds": "From the end of the fields of a request to the end of its response.",
         "http_server_active_requests": "Requests that are being answered.",
         "sluice_door_connections": "Connections of clients that are open.",
-        "sluice_door_connections_refused_total": "Connections beyond the maximum.",
+        "sluice_door_connections_refused_total": "Connections beyond the maximum, of all clients or of an address.",
         "sluice_door_connections_expired_total": "Connections closed because their client was too slow, by reason.",
         "sluice_door_body_bytes": "Memory that bodies of requests take: JSON, bulks, and fields of forms.",
         "sluice_door_bodies_refused_total": "Requests refused because the bodies of others took that memory.",

@@ -29,6 +29,12 @@ extension Problem {
         .serviceUnavailable, "too-many-connections", "The server has its maximum of connections; try again later.",
         fields: [.retryAfter: "5"])
 
+    static let tooManyConnectionsOfAddress = Problem(
+        .serviceUnavailable, "too-many-connections",
+        "The address of the client has half of the server's connections, which is its maximum; close some, or try again "
+            + "later.",
+        fields: [.retryAfter: "5"])
+
     static func malformed(_ error: HTTPParserError) -> Problem {
         switch error {
         case .headerOverflow:

@@ -19,19 +19,21 @@ enum DoorFigures {
                 "sluice_door_connections", .gauge, value: Double(statistics.connections.load(ordering: .relaxed))),
             MetricFamily(
                 "sluice_door_connections_refused_total", .counter,
-                value: Double(statistics.refusedConnections.load(ordering: .relaxed))),
+                DoorStatistics.refusalReasons.map { reason in
+                    MetricSample(Double(statistics.refusedConnections[reason] ?? 0), [MetricLabel("reason", reason)])
+                }),
             MetricFamily(
                 "sluice_door_connections_expired_total", .counter,
                 DoorStatistics.expiryReasons.map { reason in
                     MetricSample(Double(statistics.expired[reason] ?? 0), [MetricLabel("reason", reason)])
                 }),
-            counter("sluice_door_bad_requests_total", "reason", statistics.badRequests),
-            MetricFamily(
             MetricFamily(
                 "sluice_door_body_bytes", .gauge, value: Double(statistics.bodyBytes.load(ordering: .relaxed))),
             MetricFamily(
                 "sluice_door_bodies_refused_total", .counter,
                 value: Double(statistics.refusedBodies.load(ordering: .relaxed))),
+            counter("sluice_door_bad_requests_total", "reason", statistics.badRequests),
+            MetricFamily(
                 "sluice_auth_failures_total", .counter,
                 AuthenticationFailure.allCases.map {
                     MetricSample(Double(failures[$0] ?? 0), [MetricLabel("reason", $0.rawValue)])

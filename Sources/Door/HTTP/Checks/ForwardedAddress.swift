@@ -32,7 +32,8 @@ package struct ForwardedAddress: Sendable {
         return client
     }
 
-    private func isTrusted(_ address: String) -> Bool {
+    /// - Parameter address: of a client; `unix` for one of the unix socket.
+    func isTrusted(_ address: String) -> Bool {
         if address == "unix" { return trustsUnixSocket }
         guard let address = IPNetwork(address) else { return false }
         return trusted.contains { $0.contains(address) }

@@ -36,7 +36,7 @@ struct DoorChannel: Sendable {
     private let basePath: [String]
 
     init(
-        _ configuration: DoorServerConfiguration, dispatcher: Dispatcher, limit: ConnectionLimit,
+        _ configuration: DoorServerConfiguration, dispatcher: Dispatcher, maxConnections: Int,
         running: RunningRequests, statistics: DoorStatistics, logger: Logger,
         observe: @escaping @Sendable (CompletedRequest) -> Void
     ) {
@@ -46,11 +46,12 @@ struct DoorChannel: Sendable {
         hostCheck = HostCheck(
             names: configuration.allowedHosts + [configuration.host] + (publicHost.map { [$0] } ?? []))
         forwarded = ForwardedAddress(trustedProxies: configuration.trustedProxies)
-        self.limit = limit
+        let shared = ForwardedAddress(trustedProxies: configuration.trustedProxies + ["127.0.0.0/8", "::1"])
+        limit = ConnectionLimit(max: maxConnections, statistics: statistics, isShared: shared.isTrusted)
         self.running = running
         self.statistics = statistics
-        self.logger = logger
         bodyMemory = BodyMemory(capacity: configuration.bodyMemory, statistics: statistics)
+        self.logger = logger
         self.observe = observe
         basePath = configuration.basePath.split(separator: "/").map(String.init)
     }
@@ -65,8 +66,8 @@ struct DoorChannel: Sendable {
             let admission = limit.admit(channel)
             guard admission == .admitted || admission == .reserve else {
                 let timeout = TimeAmount.nanoseconds(configuration.drainTimeout.nanoseconds)
-                try pipeline.addHandler(
-                    RefusalHandler(admission == .refused ? busyResponse() : nil, timeout: timeout))
+                let response: ByteBuffer? = if case .refused(let refusal) = admission { busy(refusal) } else { nil }
+                try pipeline.addHandler(RefusalHandler(response, timeout: timeout))
                 return Value(connection: nil)
             }
             let buffers = ReceiveBuffers(budget)
@@ -127,9 +128,9 @@ struct DoorChannel: Sendable {
         return await dispatcher.respond(to: request, host: head.host, isReserve: isReserve)
     }
 
-    private func busyResponse() -> ByteBuffer {
+    private func busy(_ refusal: ConnectionLimit.Refusal) -> ByteBuffer {
         let id = "\(CommandID())"
-        let problem = Problem.tooManyConnections
+        let problem = refusal == .all ? Problem.tooManyConnections : .tooManyConnectionsOfAddress
         var response = problem.response(basePath: configuration.basePath, instance: id)
         StandardFields.add(to: &response.headers, id: id, seconds: Timestamp.now.milliseconds / 1000)
         response.headers[.connection] = "close"

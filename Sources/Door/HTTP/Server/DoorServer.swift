@@ -61,7 +61,7 @@ package struct DoorServer: Service {
     private func serve(maxConnections: Int) async throws {
         let running = RunningRequests()
         let door = DoorChannel(
-            configuration, dispatcher: dispatcher, limit: ConnectionLimit(max: maxConnections, statistics: statistics),
+            configuration, dispatcher: dispatcher, maxConnections: maxConnections,
             running: running, statistics: statistics, logger: logger, observe: observe)
         let address =
             configuration.inheritedSocket.map { Listener.Address.socket($0) }

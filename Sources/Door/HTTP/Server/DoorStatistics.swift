@@ -4,17 +4,16 @@ package import Synchronization
 package final class DoorStatistics: Sendable {
     /// Connections that are open now.
     package let connections = Atomic<Int>(0)
-    /// Connections beyond the maximum.
-    package let refusedConnections = Atomic<Int>(0)
+    /// Requests that are being handled now.
+    package let activeRequests = Atomic<Int>(0)
     /// Bytes of ``BodyMemory`` that requests take now.
     package let bodyBytes = Atomic<Int>(0)
     /// Requests that found ``BodyMemory`` used up.
     package let refusedBodies = Atomic<Int>(0)
-    /// Requests that are being handled now.
-    package let activeRequests = Atomic<Int>(0)
     /// Whether the server accepts no more connections, because it ends.
     package let isDraining = Atomic<Bool>(false)
     private let refused = Mutex<[String: Int]>([:])
+    private let refusedConnectionCounts = Mutex<[String: Int]>([:])
     private let closed = Mutex<[String: Int]>([:])
     private let submitted = Mutex<[String: Int]>([:])
 
@@ -25,6 +24,12 @@ package final class DoorStatistics: Sendable {
 
     /// Requests that were refused before any endpoint, by the type of their problem.
     package var badRequests: [String: Int] { refused.withLock { $0 } }
+
+    /// The reasons of ``refusedConnections``.
+    package static let refusalReasons = ConnectionLimit.Refusal.allCases.map(\.rawValue)
+
+    /// Connections that were refused: beyond the maximum of `all` clients, or of an `address`.
+    package var refusedConnections: [String: Int] { refusedConnectionCounts.withLock { $0 } }
 
     /// The reasons of ``expired``.
     package static let expiryReasons = ConnectionClock.Expiry.allCases.map(\.rawValue)
@@ -43,6 +48,8 @@ package final class DoorStatistics: Sendable {
             counts[name, default: 0] += 1
         }
     }
+
+    func countRefusedConnection(_ reason: String) { refusedConnectionCounts.withLock { $0[reason, default: 0] += 1 } }
 
     func countBadRequest(_ type: String) { refused.withLock { $0[type, default: 0] += 1 } }
 
