@@ -71,8 +71,7 @@ extension API {
         _ bytes: [UInt8], _ policy: SubmitPolicy, _ key: IdempotencyScope?, _ earlier: EarlierRequest?
     ) throws(Problem) -> [Line] {
         var lines: [Line] = []
-        for (index, text) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
-            guard !text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }) else { continue }
+        for (number, text) in NDJSONLines(bytes) {
             guard lines.count < Self.maxLines else {
                 throw Problem(
                     .contentTooLarge, "too-large",
@@ -80,7 +79,7 @@ extension API {
                     members: [.init("limit", .integer(Int64(Self.maxLines)))])
             }
             let content = Result { () throws(Problem) in
-                let (text, number) = (Array(text), index + 1)
+                let text = Array(text)
                 let uniqueKey = key?.uniqueKey(line: number, text)
                 if let uniqueKey, let id = try earlier?.command(uniqueKey, line: number) {
                     return Line.Content.command(id)
@@ -90,7 +89,7 @@ extension API {
                 try policy.check(line.type)
                 return .draft(try line.draft(policy, try registry(for: line.type)))
             }
-            lines.append(Line(number: index + 1, content: content))
+            lines.append(Line(number: number, content: content))
         }
         return lines
     }
