@@ -22,19 +22,22 @@ package struct Dispatcher: Sendable {
     private let routes: RouteTable
     private let basePath: String
     private let originCheck: OriginCheck
+    private let originRefusals: OriginRefusals
     private let authenticate: Authenticate
     private let logger: Logger
 
     /// - Parameters:
     ///   - basePath: begins the URLs of the types of problems.
     ///   - allowedOrigins: pages that may send changes with a cookie, in addition to those of the door.
+    ///   - statistics: count the requests of other origins.
     package init(
         _ endpoints: [Endpoint], basePath: String, allowedOrigins: [String], logger: Logger,
-        authenticate: @escaping Authenticate
+        statistics: DoorStatistics = DoorStatistics(), authenticate: @escaping Authenticate
     ) {
         routes = RouteTable(endpoints)
         self.basePath = basePath
         originCheck = OriginCheck(allowedOrigins: allowedOrigins)
+        originRefusals = OriginRefusals(statistics: statistics, logger: logger)
         self.authenticate = authenticate
         self.logger = logger
     }
@@ -85,16 +88,24 @@ package struct Dispatcher: Sendable {
         }
         guard let method = endpoint.method(request.method) else {
             throw Problem(
-                .methodNotAllowed, "method-not-allowed", "The resource has the methods \(Self.allow(endpoint)).",
+                .methodNotAllowed, "method-not-allowed",
+                "The resource has only the methods \(Self.allow(endpoint)); use one of them.",
                 fields: [.allow: Self.allow(endpoint)],
                 members: [.init("allowed", .array(Self.allowedMethods(of: endpoint).map { .string($0.rawValue) }))])
         }
         // A browser sends no other credential by itself than a cookie.
         if method.scopes == nil || request.fields.contains(.cookie) {
-            try originCheck.check(request.method, request.fields, host: host)
+            try checkOrigin(request, host: host)
         }
         if let scopes = method.scopes { try await permit(&request, scopes) }
         return try await method.handle(request)
+    }
+
+    private func checkOrigin(_ request: DoorRequest, host: String) throws(Problem) {
+        do throws(Problem) { try originCheck.check(request.method, request.fields, host: host) } catch {
+            originRefusals.add(request, error)
+            throw error
+        }
     }
 
     private func permit(_ request: inout DoorRequest, _ scopes: Set<Scope>) async throws(Problem) {

@@ -30,7 +30,7 @@ package struct DoorServer: Service {
         self.observe = observe
         dispatcher = Dispatcher(
             endpoints, basePath: configuration.basePath, allowedOrigins: configuration.allowedOrigins, logger: logger,
-            authenticate: authenticate)
+            statistics: statistics, authenticate: authenticate)
     }
 
     /// Waits until the server listens.
