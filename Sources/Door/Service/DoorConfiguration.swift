@@ -79,6 +79,12 @@ package struct DoorConfiguration: Sendable, Equatable {
 }
 
 extension DoorConfiguration {
+    /// The origin of ``publicURL``, whose pages are those of the door, whatever Host a proxy sends. Nil without one.
+    package var publicOrigin: String? {
+        guard let url = publicURL, let start = url.firstRange(of: "://")?.upperBound else { return nil }
+        return String(url[..<start] + url[start...].prefix { $0 != "/" })
+    }
+
     /// The URL of a door that listens at `address`, without a slash at its end.
     package func url(at address: ListenAddress) -> String {
         var address = address

@@ -99,6 +99,7 @@ package struct DoorService: Service {
         server.basePath = configuration.basePath
         server.publicBaseURL = configuration.publicURL
         server.allowedHosts = configuration.hosts
+        server.allowedOrigins = configuration.publicOrigin.map { [$0] } ?? []
         server.trustedProxies = configuration.trustedProxies
         server.certificate = certificate
         server.inheritedSocket = inheritedSocket

@@ -102,6 +102,15 @@ struct DoorConfigurationTests {
         #expect(ListenAddress(text) == ListenAddress(host: host, port: port))
     }
 
+    @Test func `the origin of the public URL is that of the door's pages`() {
+        var configuration = DoorConfiguration()
+        #expect(configuration.publicOrigin == nil)
+        configuration.publicURL = "https://files.example.com:8443/sluice/door"
+        #expect(configuration.publicOrigin == "https://files.example.com:8443")
+        configuration.publicURL = "http://files.example.com"
+        #expect(configuration.publicOrigin == "http://files.example.com")
+    }
+
     @Test func `a door on every address is shown by a name that works here`() {
         let configuration = DoorConfiguration()
         #expect(configuration.url(at: .init(host: "0.0.0.0", port: 80)) == "http://localhost:80")
