@@ -1,5 +1,6 @@
 import Door
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import DoorPages
@@ -42,6 +43,17 @@ struct LoginTests {
         try await PagesRig.with { rig in
             let done = try await rig.post("/login", ["token": rig.token.text, "next": next])
             #expect(done[.location] == "/")
+        }
+    }
+
+    @Test func `a second login of a browser ends its first session`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let first = rig.cookie.withLock(\.self)
+            try await rig.logIn()
+            #expect(try await rig.get("/").status == 200)
+            rig.cookie.withLock { $0 = first }
+            #expect(try await rig.get("/").status == 303)
         }
     }
 

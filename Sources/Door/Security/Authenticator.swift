@@ -91,25 +91,28 @@ package final class Authenticator: Sendable {
 
     // MARK: Login
 
-    /// Begins a session for a token that a person typed in.
+    /// Begins a session for a token that a person typed in, and ends the earlier one of the browser.
+    /// - Parameters:
+    ///   - fields: of the request, with the cookie of the earlier session.
+    ///   - client: as in ``authenticate(_:client:)``.
     /// - Returns: the value of `Set-Cookie`, and the principal.
-    /// - Throws: as ``authenticate(_:client:)``.
+    /// - Throws: as ``authenticate(_:client:)``. The earlier session goes on then.
     package func logIn(
-        token text: String, client: String
+        token text: String, fields: HTTPFields = [:], client: String
     ) async throws(Problem) -> (cookie: String, principal: Principal) {
         let trimmed = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
-        return await begin(try await principal(ofToken: String(trimmed), client: client), client)
+        return await begin(try await principal(ofToken: String(trimmed), client: client), fields, client)
     }
 
-    /// Begins a session for a code, and uses the code up.
+    /// As ``logIn(token:fields:client:)``, for a code, which is used up.
     package func logIn(
-        code: String, client: String
+        code: String, fields: HTTPFields = [:], client: String
     ) async throws(Problem) -> (cookie: String, principal: Principal) {
         guard let token = try await token(ofCode: code) else {
             throw await refusal(
                 .code, "The login link was used already, or is older than 10 minutes; make a new one.", client)
         }
-        return await begin(try await principal(ofSession: token), client)
+        return await begin(try await principal(ofSession: token), fields, client)
     }
 
     private func token(ofCode code: String) async throws(Problem) -> String? {
@@ -133,10 +136,15 @@ package final class Authenticator: Sendable {
         return cookie.removal
     }
 
-    private func begin(_ principal: Principal, _ client: String) async -> (cookie: String, principal: Principal) {
+    private func begin(
+        _ principal: Principal, _ fields: HTTPFields, _ client: String
+    ) async -> (cookie: String, principal: Principal) {
         var principal = principal
         principal.isSession = true
-        let id = await storeSessions { [token = principal.token] in $0.begin(token: token, now: clock()) }
+        let id = await storeSessions { [token = principal.token] sessions in
+            for earlier in cookie.ids(in: fields) { sessions.end(earlier) }
+            return sessions.begin(token: token, now: clock())
+        }
         logger.info(
             "A session has begun.",
             metadata: ["token": "\(principal.token)", "name": "\(principal.name)", "client": "\(client)"])

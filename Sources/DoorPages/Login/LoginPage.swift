@@ -26,12 +26,14 @@ struct LoginPage: Sendable {
 
     private static func logIn(_ visit: Visit, _ form: FormFields) async throws -> Response {
         let authenticator = visit.services.context.authenticator
+        let (fields, client) = (visit.request.fields, visit.request.client)
         let cookie: String
         do throws(Problem) {
             if let code = form["code"] {
-                cookie = try await authenticator.logIn(code: code, client: visit.request.client).cookie
+                cookie = try await authenticator.logIn(code: code, fields: fields, client: client).cookie
             } else {
-                cookie = try await authenticator.logIn(token: form["token"] ?? "", client: visit.request.client).cookie
+                let token = form["token"] ?? ""
+                cookie = try await authenticator.logIn(token: token, fields: fields, client: client).cookie
             }
         } catch {
             return page(visit, error, next: form["next"])

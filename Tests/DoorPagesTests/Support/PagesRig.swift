@@ -26,7 +26,7 @@ final class PagesRig: Sendable {
     private let dispatcher: Dispatcher
     private let basePath: String
     /// The cookie of the session, as a browser keeps it.
-    private let cookie = Mutex<String?>(nil)
+    let cookie = Mutex<String?>(nil)
 
     private init(
         _ store: SQLiteStore, _ client: SluiceClient, _ token: AccessToken, _ authenticator: Authenticator,

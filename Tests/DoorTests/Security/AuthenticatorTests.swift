@@ -205,6 +205,24 @@ struct AuthenticatorTests {
         _ = try await bed.authenticator.authenticate(bed.cookie(byCode.cookie), client: "192.0.2.1")
     }
 
+    @Test func `a login ends the earlier session of its browser, and a failed one does not`() async throws {
+        let bed = Bed()
+        let token = try bed.add()
+        let first = bed.cookie(try await bed.authenticator.logIn(token: token.text, client: "192.0.2.1").cookie)
+        let other = bed.cookie(try await bed.authenticator.logIn(token: token.text, client: "192.0.2.1").cookie)
+        await #expect(throws: Problem.self) {
+            try await bed.authenticator.logIn(token: "slu_x", fields: first, client: "192.0.2.1")
+        }
+        _ = try await bed.authenticator.authenticate(first, client: "192.0.2.1")
+        let second = bed.cookie(
+            try await bed.authenticator.logIn(token: token.text, fields: first, client: "192.0.2.1").cookie)
+        #expect(try await bed.refusal(first).type == "session-ended")
+        let code = try bed.codes.make(for: token.id, now: bed.time.value)
+        _ = try await bed.authenticator.logIn(code: code, fields: second, client: "192.0.2.1")
+        #expect(try await bed.refusal(second).type == "session-ended")
+        _ = try await bed.authenticator.authenticate(other, client: "192.0.2.1")
+    }
+
     @Test func `a session outlives the door, and a log-out and a revocation too`() async throws {
         let bed = Bed()
         let (first, second) = (try bed.add("first"), try bed.add("second"))
