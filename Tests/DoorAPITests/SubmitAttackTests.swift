@@ -65,6 +65,8 @@ struct SubmitAttackTests {
         // A command that its worker would not confine.
         ("request", "{\"url\":\"https://hooks.example.com/\",\"confined\":false}", "payload-forbidden"),
         ("webhook", "{\"url\":\"https://hooks.example.com/\",\"type\":\"a\",\"confined\":null}", "payload-forbidden"),
+        // A slot of a worker, for long.
+        ("noop", "{\"milliseconds\":60001}", "payload-forbidden"),
         // A redirect that no rule has seen.
         ("request", "{\"url\":\"https://hooks.example.com/\",\"redirects\":5}", "payload-forbidden"),
     ])

@@ -14,13 +14,21 @@ struct PayloadPolicy: Sendable {
     /// Members whose objects may have only these members.
     var limited: [String: [String]] = [:]
 
+    /// Members that are numbers up to this one.
+    var maxima: [String: Int64] = [:]
+
     /// Members that are set where the client has left them out.
     var added: [JSONValue.Member] { fixed.filter { $0.value != .bool(false) } }
 
     /// The worker checks addresses and paths again, see ``Confinement``.
     private static let confined = JSONValue.Member("confined", true)
 
+    /// Milliseconds. A noop of the command line may wait for a day; one of a client would hold a slot of a worker, which
+    /// no destination and no rate limit governs.
+    static let maxNoop: Int64 = 60_000
+
     static let rules: [String: PayloadPolicy] = [
+        CommandType.noop: PayloadPolicy(maxima: ["milliseconds": maxNoop]),
         CommandType.request: PayloadPolicy(
             url: "url", source: "bodyFile", refused: ["saveTo", "source"],
             // A redirect leads to an address that no rule has seen.
@@ -39,7 +47,16 @@ struct PayloadPolicy: Sendable {
             return "a payload has no “\(member.name)”, which names a file of the server"
         }
         if let value = fixed.first(where: { $0.name == member.name })?.value, member.value != value {
-            return "“\(member.name)” can only be \(value.text)"
+            return "“\(member.name)” can only be \(value.text); leave it out"
+        }
+        if let max = maxima[member.name] {
+            switch member.value {
+            case .integer(...max): break
+            // A result could be any number.
+            case .integer, .number, .object:
+                return "“\(member.name)” is a number up to \(max); submit a longer command on the machine of the door"
+            default: break
+            }
         }
         guard let known = limited[member.name], member.value != .null else { return nil }
         guard let members = member.value.members, members.allSatisfy({ known.contains($0.name) }) else {

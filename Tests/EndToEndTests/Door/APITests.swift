@@ -34,7 +34,7 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 _ = try await installation.up()
                 let door = try await DoorRig(installation)
-                let made = try await post(door, "/commands", ["type": "noop", "payload": ["milliseconds": 600_000]])
+                let made = try await post(door, "/commands", ["type": "noop", "payload": ["milliseconds": 60_000]])
                 let id = try #require(made["id"]?.string, "\(made)")
                 try await until("the execution") { try await get(door, "/commands/\(id)")["status"]?.string == "sent" }
                 #expect(try await post(door, "/commands/\(id)/cancel")["cancelRequested"] == true)
