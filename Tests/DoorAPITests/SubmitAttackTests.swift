@@ -81,6 +81,37 @@ struct SubmitAttackTests {
         }
     }
 
+    @Test func `the wait of a noop is short, and no result states it`() async throws {
+        try await APIRig.with { rig in
+            let short = try await rig.post("/commands", ["type": "noop", "payload": ["milliseconds": 60_000]])
+            #expect(short.status == 201, "\(short.text)")
+            let parent = try #require(try short.json["id"]?.string)
+            let long = try await rig.post(
+                "/commands",
+                [
+                    "type": "noop", "after": .string(parent),
+                    "payload": ["milliseconds": ["$result": .string(parent)]],
+                ])
+            #expect(long.status == 403 && long.problem == "payload-forbidden", "\(long.text)")
+        }
+    }
+
+    @Test func `a refused file URL says how the file gets there`() async throws {
+        var allowance = try allowance()
+        allowance.sources = ["/etc"]
+        try await APIRig.with(submit: allowance) { rig in
+            for body: JSONValue in [
+                ["type": "upload", "payload": ["file": "/etc/passwd", "to": "file:///tmp/a"]],
+                ["type": "request", "payload": ["url": "file:///etc/passwd"]],
+                ["type": "noop", "destination": "file:///tmp/a", "payload": [:]],
+            ] {
+                let response = try await rig.post("/commands", body)
+                #expect(response.status == 403 && response.problem == "destination-forbidden", "\(response.text)")
+                #expect(response.text.contains("a route of sluice.yaml"), "\(response.text)")
+            }
+        }
+    }
+
     @Test func `a stated destination does not hide the address of a payload`() async throws {
         try await APIRig.with(submit: try allowance()) { rig in
             let response = try await rig.post(

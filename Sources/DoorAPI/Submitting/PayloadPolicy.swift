@@ -44,7 +44,7 @@ struct PayloadPolicy: Sendable {
     /// - Returns: a sentence without a full stop; nil where the member is permitted.
     func objection(to member: JSONValue.Member) -> String? {
         if refused.contains(member.name), member.value != .null {
-            return "a payload has no “\(member.name)”, which names a file of the server"
+            return "a payload has no “\(member.name)”, which names a file of the server; leave it out"
         }
         if let value = fixed.first(where: { $0.name == member.name })?.value, member.value != value {
             return "“\(member.name)” can only be \(value.text); leave it out"
@@ -60,7 +60,7 @@ struct PayloadPolicy: Sendable {
         }
         guard let known = limited[member.name], member.value != .null else { return nil }
         guard let members = member.value.members, members.allSatisfy({ known.contains($0.name) }) else {
-            return "“\(member.name)” has no members but \(known.joined(separator: " and "))"
+            return "“\(member.name)” has no members but \(known.joined(separator: " and ")); leave out the others"
         }
         return nil
     }

@@ -52,7 +52,8 @@ struct SubmitPolicy: Sendable {
             let types = allowance.types.sorted().joined(separator: ", ")
             throw Problem(
                 .forbidden, "type-forbidden",
-                "Commands of the type “\(type.excerpt)” are not submitted over HTTP; door.submit.types has \(types).")
+                "Commands of the type “\(type.excerpt)” are not submitted over HTTP; use one of door.submit.types, "
+                    + "which has \(types), or add it there.")
         }
         guard let types = principal.types, !types.contains(type) else { return }
         throw Problem(
@@ -62,11 +63,18 @@ struct SubmitPolicy: Sendable {
 
     private func check(_ destination: Destination) throws(Problem) {
         guard destination != .none, !allowance.destinations.contains(destination) else { return }
+        if destination.isFile { throw Self.file }
         throw Problem(
             .forbidden, "destination-forbidden",
-            "Commands over HTTP may not talk to \(destination.text.excerpt); door.submit.destinations does not have it."
-        )
+            "Commands over HTTP may not talk to \(destination.text.excerpt); use an origin of "
+                + "door.submit.destinations, or add it there.")
     }
+
+    /// No entry of `door.submit.destinations` permits it.
+    private static let file = Problem(
+        .forbidden, "destination-forbidden",
+        "Commands over HTTP neither read nor write files by “file:” URLs; upload the file to a route of sluice.yaml whose "
+            + "command stores it, or submit the command on the machine of the door.")
 
     private func checkURL(_ member: JSONValue.Member) throws(Problem) {
         guard let text = member.value.string else {
