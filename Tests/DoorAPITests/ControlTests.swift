@@ -30,6 +30,34 @@ struct ControlTests {
         }
     }
 
+    @Test func `a change by a token without read shows neither payload nor result`() async throws {
+        try await APIRig.with { rig in
+            let id = try await rig.client.submit("noop", payload: ["milliseconds": 7])
+            try rig.execute(id)
+            let body: JSONValue = ["as": "success"]
+            for (token, payload, result) in [
+                ("all", ["milliseconds": 7], ["echo": 1]), ("control", .null, .null),
+            ] as [(String, JSONValue, JSONValue)] {
+                // The command is as wanted, so the response is its representation.
+                let response = try await rig.post("/commands/\(id)/resolve", body, token: token)
+                #expect(response.status == 200, "\(response.text)")
+                #expect(try response.json["payload"] == payload && response.json["result"] == result)
+                #expect(try response["ETag"] == (await rig.get("/commands/\(id)"))["ETag"])
+            }
+        }
+    }
+
+    @Test func `a member of a pause that is null is as if it were missing`() async throws {
+        try await APIRig.with { rig in
+            let paused = try await rig.post("/pause", ["qos": "utility", "destination": .null])
+            #expect(try paused.status == 200 && paused.json["pauses"]?.elements?.count == 1, "\(paused.text)")
+            let resumed = try await rig.post("/resume", ["qos": .null, "destination": .null])
+            #expect(try resumed.status == 200 && resumed.json["pauses"] == [], "\(resumed.text)")
+            let wrong = try await rig.post("/pause", ["destination": "none"])
+            #expect(wrong.status == 400 && !wrong.text.contains("or none"), "\(wrong.text)")
+        }
+    }
+
     @Test func `a verb that the status forbids names those that it allows`() async throws {
         try await APIRig.with { rig in
             let id = try await rig.client.submit("noop", payload: [:])

@@ -62,7 +62,9 @@ extension API {
         } else {
             isPending = verb == .cancel && before.status != .cancelled
         }
-        let after = try await representation(id)
+        // To change a command is not to read what it carries.
+        let isReader = request.principal?.scopes.contains(.read) ?? false
+        let after = try await representation(id, hidden: isReader ? .none : .payloadAndResult)
         return JSONReply.response(
             after.body, status: isPending ? .accepted : .ok, fields: [.eTag: after.tag.text])
     }

@@ -48,11 +48,12 @@ extension API {
     private func scope(_ request: DoorRequest) async throws -> (QualityOfService?, Destination?) {
         _ = try QueryReader(request, [])
         let body = try await JSONBody.members(request, ["qos", "destination"])
-        let qos = try body["qos"].flatMap { $0 == .null ? nil : $0 }.map { _ in try VerbReader.quality(body) }
+        var qos: QualityOfService?
+        if let value = body["qos"], value != .null { qos = try VerbReader.quality(body) }
         var destination: Destination?
         if let value = body["destination"], value != .null {
             guard let named = value.string.flatMap({ Destination($0) }) else {
-                throw JSONBody.problem("“destination” must be \(CommandFilterForm.destination).")
+                throw JSONBody.problem("“destination” must be an origin such as https://media.example.com.")
             }
             destination = named
         }

@@ -15,9 +15,13 @@ extension API {
     }
 
     /// - Throws: 404 where there is no such command.
-    func representation(_ id: CommandID) async throws(Problem) -> CommandRepresentation {
+    func representation(
+        _ id: CommandID, hidden: CommandRepresentation.Hidden = .none
+    ) async throws(Problem) -> CommandRepresentation {
         let found = try await read { store throws(StoreError) in
-            try CommandDetails(id, in: store).map { CommandRepresentation($0, shardCount: store.shardCount) }
+            try CommandDetails(id, in: store).map {
+                CommandRepresentation($0, shardCount: store.shardCount, hidden: hidden)
+            }
         }
         guard let found else { throw .noCommand(id) }
         return found

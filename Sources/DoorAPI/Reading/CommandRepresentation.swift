@@ -13,11 +13,25 @@ struct CommandRepresentation: Sendable {
 
     var status: CommandStatus { command.status }
 
-    init(_ details: CommandDetails, shardCount: Int) {
+    /// Members that only tokens with the scope read see.
+    enum Hidden {
+        case none, result, payloadAndResult
+    }
+
+    /// - Parameter hidden: members that are null. The entity tag is that of the whole representation.
+    init(_ details: CommandDetails, shardCount: Int, hidden: Hidden = .none) {
         command = details.command
-        body = details.json.bytes
         newest = details.timeline.last?.seq ?? 0
-        tag = EntityTag(shard: command.id.shard(of: shardCount), seq: newest, body: body)
+        let whole = details.json.bytes
+        tag = EntityTag(shard: command.id.shard(of: shardCount), seq: newest, body: whole)
+        guard hidden != .none else {
+            body = whole
+            return
+        }
+        var visible = details
+        visible.result = nil
+        if hidden == .payloadAndResult { visible.payload = nil }
+        body = visible.json.bytes
     }
 }
 

@@ -56,10 +56,9 @@ extension API {
                 throw problem(error)
             }
         }
-        var details = try await details(submission.id)
         // The command of a unique key may be that of another token, and a result is for readers.
-        if !policy.principal.scopes.contains(.read) { details.result = nil }
-        let found = CommandRepresentation(details, shardCount: client.store.shardCount)
+        let found = try await representation(
+            submission.id, hidden: policy.principal.scopes.contains(.read) ? .none : .result)
         return JSONReply.response(
             found.body, status: submission.isExisting ? .ok : .created,
             fields: [
