@@ -5,6 +5,12 @@ package import Work
 
 /// The members of a line of bulk other than its payload, which are also the options of a flow and of a node.
 package enum BulkField {
+    /// All of them.
+    package static let names = [
+        "qos", "idempotent", "uniqueKey", "uniqueFor", "retryLimit", "notBefore", "deadline", "destination", "after",
+        "orderingKey", "keyLimit", "batch", "limit",
+    ]
+
     /// - Throws: ``PayloadError`` `data` that names the member.
     package static func read(
         _ member: JSONValue.Member, into options: inout SubmitOptions

@@ -79,7 +79,7 @@ extension CommandDraft {
             )
         }
         if let limit = options.retryLimit, !(0...SubmitOptions.maxRetryLimit).contains(limit) {
-            throw PayloadError(.data, "retryLimit is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
+            throw PayloadError(.data, "“retryLimit” is \(limit) and must be from 0 to \(SubmitOptions.maxRetryLimit)")
         }
         let facts = try Self.attributes(of: payload, type: type, options, registry)
         let bytes = facts.payload?.bytes ?? text ?? payload.bytes

@@ -126,6 +126,13 @@ struct SubmitTests {
             let json: JSONValue = ["nodes": ["a": ["type": "noop", "after": "c"]]]
             let refused = try await rig.post("/flows", json)
             #expect(refused.status == 400 && refused.problem == "invalid-flow", "\(refused.text)")
+            let cycle: JSONValue = [
+                "nodes": ["a": ["type": "noop", "after": "b"], "b": ["type": "noop", "after": "a"]]
+            ]
+            let circular = try await rig.post("/flows", cycle)
+            #expect(circular.status == 400 && circular.problem == "invalid-flow", "\(circular.text)")
+            let near = try await rig.post("/flows", ["nodes": [:], "qso": "utility"])
+            #expect(try near.json["detail"]?.string?.hasSuffix("is it “qos”?") == true, "\(near.text)")
         }
     }
 }

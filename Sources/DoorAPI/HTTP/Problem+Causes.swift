@@ -48,9 +48,18 @@ extension Problem {
 }
 
 extension String {
-    /// With a capital at the start and a full stop at the end.
+    private static let maxSentence = 900
+
+    /// With a capital at the start and a full stop at the end, unless it ends as a sentence already. The middle of a text
+    /// of more than 900 characters is left out: messages quote what a client sent, which may be a megabyte.
     var sentence: String {
-        let text = prefix(1).uppercased() + dropFirst()
-        return text.hasSuffix(".") ? text : text + "."
+        let whole = prefix(1).uppercased() + dropFirst()
+        let isLong = whole.unicodeScalars.count > Self.maxSentence
+        let text = isLong ? "\(whole.scalars(first: 600)) … \(whole.scalars(last: 300))" : whole
+        return text.last.map { ".?!".contains($0) } ?? false ? text : text + "."
     }
+
+    private func scalars(first count: Int) -> String { String(unicodeScalars.prefix(count)) }
+
+    private func scalars(last count: Int) -> String { String(unicodeScalars.suffix(count)) }
 }

@@ -36,7 +36,8 @@ extension API {
                 if !submission.isExisting { door.statistics.countSubmitted(CommandType.flow) }
                 return Self.response(to: request, flow, submission)
             } catch let error as SluiceError {
-                throw problem(error)
+                // Nodes that wait for each other, for example.
+                throw error.code == .invalid ? Self.refusal(error.message) : problem(error)
             }
         }
     }

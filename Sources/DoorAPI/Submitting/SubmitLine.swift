@@ -37,6 +37,11 @@ struct SubmitLine: Sendable {
                 }
                 type = text
             default:
+                guard BulkField.names.contains(member.name) else {
+                    throw Self.refusal(
+                        "unknown member “\(member.name.excerpt)”; a command has type, payload, "
+                            + "\(BulkField.names.joined(separator: ", "))")
+                }
                 do throws(PayloadError) { try BulkField.read(member, into: &options) } catch { throw Problem(error) }
             }
         }
