@@ -131,10 +131,12 @@ struct EventStreamsTests {
     }
 
     @Test(arguments: [
-        ("?stream=all", "stream"), ("?stream=view&status=error", "does not take “status”"), ("?parts=x", "part"),
-        ("?stream=log&status=bad", "a status"), ("?stream=log&id=1", "the id of a command"),
-        ("?stream=log&after=1.2", "not the id of an event"), ("?stream=log&qos=x", "a quality of service"),
-        ("?stream=log&destination=x", "a destination"),
+        ("?stream=all", "view or log"), ("?stream=view&status=error", "does not take “status”"),
+        ("?parts=x", "one of asOf, coordinator"), ("?stream=log&status=bad", "one of new, queued"),
+        ("?stream=log&id=1", "the UUID of a command"), ("?stream=log&after=1.2", "not the id of an event"),
+        ("?stream=log&qos=x", "one of userInteractive"), ("?stream=log&destination=x", "an origin"),
+        ("?stream=log&type=NOOP", "a type"), ("?stream=view&stream=log", "“stream” occurs twice"),
+        ("?stream=log&after=0&after=0", "“after” occurs twice"), ("?stream=log&type=", "/problems/invalid-query"),
     ])
     func `a query that cannot be used is an error that says so`(query: String, words: String) async throws {
         try await StreamsRig.with { rig in
