@@ -27,6 +27,15 @@ struct RequestMeterTests {
         #expect(family.samples.allSatisfy { $0.labels.contains(MetricLabel("http_route", "/api/v1/commands/{id}")) })
     }
 
+    @Test func `methods that a route lacks are one series`() {
+        let meter = RequestMeter()
+        for method in [HTTPRequest.Method.put, .delete, .patch, .trace] {
+            meter.observe(request(method, "/healthz", .methodNotAllowed))
+        }
+        meter.observe(request(.get, "/healthz", .ok))
+        #expect(meter.family.samples.count == 2)
+    }
+
     @Test func `a method that HTTP does not have is _OTHER, and so is one that could not be read`() throws {
         let meter = RequestMeter()
         for number in 0..<100 {

@@ -19,10 +19,7 @@ final class RequestMeter: Sendable {
     private let series = Mutex<[Key: HistogramSeries]>([:])
 
     func observe(_ request: CompletedRequest) {
-        let method = request.method?.rawValue
-        let key = Key(
-            route: request.route, method: method.flatMap { Self.methods.contains($0) ? $0 : nil } ?? "_OTHER",
-            status: request.status.code)
+        let key = Key(route: request.route, method: Self.method(of: request), status: request.status.code)
         let found = series.withLock { series in
             if let known = series[key] { return known }
             let made = HistogramSeries(bounds: MetricCatalog.bounds(Self.name))
@@ -30,6 +27,14 @@ final class RequestMeter: Sendable {
             return made
         }
         found.observe(request.duration / .seconds(1))
+    }
+
+    /// Methods that a route lacks are one series: clients without a token send any.
+    private static func method(of request: CompletedRequest) -> String {
+        guard request.status != .methodNotAllowed, let name = request.method?.rawValue, methods.contains(name) else {
+            return "_OTHER"
+        }
+        return name
     }
 
     var family: MetricFamily {
