@@ -7,7 +7,7 @@ internal import Work
 internal import ZeroMQ
 
 /// An error that ends the process: its exit code, and a sentence that has not been printed yet.
-struct ExitError: Error {
+struct ExitError: Error, CustomStringConvertible {
     let code: ExitCode
     /// Nil where the sentence was printed already.
     let message: String?
@@ -42,6 +42,9 @@ struct ExitError: Error {
         case .usage, .ambiguous: .usage
         }
     }
+
+    /// For the log of a process that goes on.
+    var description: String { message ?? "the process ends with the code \(code.rawValue)" }
 
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
