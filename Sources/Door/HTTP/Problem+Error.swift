@@ -43,7 +43,8 @@ extension Problem {
                 "The target and the fields of the request are too long; send shorter ones.")
         case .invalidEOFState, .closedConnection:
             Problem(.badRequest, "request-cut", "The connection ended before the request did; send it again.")
-        default: Problem(.badRequest, "bad-request", "The request is not valid HTTP/1.1 (RFC 9112).")
+        default:
+            Problem(.badRequest, "bad-request", "The request is not valid HTTP/1.1; send it as RFC 9112 defines it.")
         }
     }
 }

@@ -17,7 +17,8 @@ package struct HostCheck: Sendable {
     /// - Throws: ``Problem`` 400 `bad-host` for a text of another form, 421 `unknown-host` for any other name.
     package func check(_ host: String, localAddress: String?) throws(Problem) {
         guard let name = HostName(host)?.name else {
-            throw Problem(.badRequest, "bad-host", "The field Host is not a host with an optional port.")
+            throw Problem(
+                .badRequest, "bad-host", "The field Host is not a host with an optional port; send those of the URL.")
         }
         if allowed.contains(name) { return }
         if let localAddress, Self.normalized(localAddress) == name { return }

@@ -21,7 +21,7 @@ package struct RequestTarget: Sendable, Equatable {
         }
         let local = try Self.localPart(of: text, host: host)
         guard local.utf8.first == UInt8(ascii: "/"), !local.utf8.contains(UInt8(ascii: "#")) else {
-            throw Self.problem("The target of the request is neither a path nor a URL of this server.")
+            throw Self.problem("The target of the request is neither a path nor a URL of this server; send the path.")
         }
         let parts = local.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         query = try parts.count == 2 ? DoorQuery(parsing: parts[1]) : DoorQuery()

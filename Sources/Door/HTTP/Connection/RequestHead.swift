@@ -16,7 +16,10 @@ struct RequestHead: Sendable {
 
     init(_ head: HTTPRequestHead) throws(Problem) {
         guard let method = HTTPRequest.Method(head.method.rawValue), method != .connect else {
-            throw Problem(.notImplemented, "unknown-method", "The server does not implement the method of the request.")
+            throw Problem(
+                .notImplemented, "unknown-method",
+                "The server does not implement the method of the request; Allow "
+                    + "of an OPTIONS response names those of a resource.")
         }
         self.method = method
         let hosts = head.headers["host"]
@@ -26,7 +29,7 @@ struct RequestHead: Sendable {
         host = hosts[0]
         target = try RequestTarget(head.uri, host: hosts[0])
         guard !target.isAsterisk || method == .options else {
-            throw Problem(.badRequest, "bad-target", "Only OPTIONS may have “*” as its target.")
+            throw Problem(.badRequest, "bad-target", "Only OPTIONS may have “*” as its target; name a path.")
         }
         (hasBody, length) = try Self.framing(head)
         awaitsContinue = try Self.expectation(head)
@@ -36,7 +39,9 @@ struct RequestHead: Sendable {
             // Space around a value is not a part of it (RFC 9110, section 5.5), and the parser leaves it at the end.
             let value = Self.trimmed(value)
             guard let name = HTTPField.Name(name), HTTPField.isValidValue(value) else {
-                throw Problem(.badRequest, "bad-field", "A field of the request has an invalid name or value.")
+                throw Problem(
+                    .badRequest, "bad-field", "A field of the request has an invalid name or value; send visible ASCII."
+                )
             }
             fields.append(HTTPField(name: name, value: value))
         }
@@ -58,7 +63,9 @@ struct RequestHead: Sendable {
         let encodings = head.headers["transfer-encoding"]
         if !encodings.isEmpty {
             guard head.version == .http1_1 else {
-                throw Problem(.badRequest, "bad-framing", "A request of HTTP/1.0 has no Transfer-Encoding.")
+                throw Problem(
+                    .badRequest, "bad-framing",
+                    "A request of HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1.")
             }
             guard encodings.count == 1, encodings[0].lowercased() == "chunked" else {
                 throw Problem(
@@ -71,7 +78,9 @@ struct RequestHead: Sendable {
         guard let text = lengths.first else { return (false, 0) }
         guard lengths.count == 1, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int64(text) else {
             throw Problem(
-                .badRequest, "bad-length", "Content-Length is not a number of bytes up to 9,223,372,036,854,775,807.")
+                .badRequest, "bad-length",
+                "Content-Length is not a number of bytes up to 9,223,372,036,854,775,807; "
+                    + "send the number of bytes of the body.")
         }
         return (length > 0, length)
     }
@@ -81,7 +90,8 @@ struct RequestHead: Sendable {
         guard !expectations.isEmpty, head.version == .http1_1 else { return false }
         guard expectations.count == 1, expectations[0].lowercased() == "100-continue" else {
             throw Problem(
-                .expectationFailed, "unknown-expectation", "The server meets no expectation but “100-continue”.")
+                .expectationFailed, "unknown-expectation",
+                "The server meets no expectation but “100-continue”; leave out Expect.")
         }
         return true
     }
