@@ -25,9 +25,9 @@ struct DoorCommand: AsyncParsableCommand {
             “sluice token create” makes others, which may do less. The example gives it to curl in a descriptor: every user of \
             the machine could read an argument.
 
-            With door.certificate and door.key of sluice.yaml it speaks TLS; SIGHUP reads the files again. It takes a socket \
-            that systemd has opened (deploy/systemd/sluice-door.socket) in place of --listen. SIGTERM or Ctrl-C ends it: \
-            requests get 10 s, and the bytes that have arrived are kept.
+            With door.certificate and door.key of sluice.yaml it speaks TLS; SIGHUP reads the files again, and no other \
+            setting. It takes a socket that systemd has opened (deploy/systemd/sluice-door.socket) in place of --listen. \
+            SIGTERM or Ctrl-C ends it: requests get 10 s, and the bytes that have arrived are kept.
 
             EXAMPLES
               sluice door
@@ -88,14 +88,21 @@ struct DoorCommand: AsyncParsableCommand {
             Notify.ready()
         }
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
-        try await Services.run(service, reload: certificate.map { Self.reload($0, logger) }, logger: logger)
+        try await Services.run(service, reload: Self.reload(certificate, logger), logger: logger)
     }
 }
 
 extension DoorCommand {
-    /// Reads the files of the certificate again; a pair that cannot be used leaves the old one in use.
-    private static func reload(_ certificate: CertificateSource, _ logger: Logger) -> @Sendable () -> Void {
+    /// Reads the files of the certificate again; a pair that cannot be used leaves the old one in use. A door without one
+    /// goes on, too: the unit of systemd sends the signal for a reload, whatever the configuration has.
+    private static func reload(_ certificate: CertificateSource?, _ logger: Logger) -> @Sendable () -> Void {
         {
+            guard let certificate else {
+                logger.notice(
+                    "SIGHUP reads only the files of a certificate, and the door has none; restart it for other settings"
+                )
+                return
+            }
             do throws(DoorServerError) {
                 try certificate.reload()
                 logger.notice(

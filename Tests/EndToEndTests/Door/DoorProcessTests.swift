@@ -48,6 +48,16 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `SIGHUP does not end a door without a certificate`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                try door.signal(SIGHUP)
+                try await until("the notice") { door.errors.contains("the door has none; restart it") }
+                #expect(try await door.curl("\(door.origin)/healthz").output == "ok\n")
+                #expect(try await door.stop() == .exited(0))
+            }
+        }
+
         @Test(.enabled(if: isAvailable(program("systemd-socket-activate") != nil), "needs systemd"))
         func `a socket of systemd is in place of an address`() async throws {
             try await Installation.with { installation in
