@@ -46,6 +46,14 @@ struct LoginTests {
         }
     }
 
+    @Test func `a client without a token cannot send a long form`() async throws {
+        try await PagesRig.with { rig in
+            let refused = try await rig.post("/login", ["token": String(repeating: "x", count: 4096)])
+            #expect(refused.status == 413)
+            #expect(try await rig.post("/login", ["token": String(repeating: "x", count: 4000)]).status == 401)
+        }
+    }
+
     @Test func `a second login of a browser ends its first session`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()

@@ -7,15 +7,19 @@ struct FormFields: Sendable {
     private let query: DoorQuery
 
     private static let maxSize = 64 << 10
+    /// Of a client without a token, as at the login: all connections together must leave memory to the others.
+    private static let maxSizeOfStranger = 4 << 10
 
-    /// - Throws: 415 for another content type, 413 for more than 64 KiB, 400 for a body that is not a form.
+    /// - Throws: 415 for another content type, 413 for more than 64 KiB, or 4 KiB from a client without a token, 400 for
+    ///   a body that is not a form.
     init(reading request: DoorRequest) async throws {
         let type = request.fields[.contentType] ?? ""
         guard type.prefix(while: { $0 != ";" }).lowercased() == "application/x-www-form-urlencoded" else {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type", "An action takes a form; use the button of its page.")
         }
-        let body = try await request.collectBody(limit: Self.maxSize)
+        let limit = request.principal == nil ? Self.maxSizeOfStranger : Self.maxSize
+        let body = try await request.collectBody(limit: limit)
         guard let text = String(validating: body.readableBytesView, as: UTF8.self) else {
             throw Problem(.badRequest, "invalid-form", "The form is not UTF-8; use the button of its page.")
         }
