@@ -12,7 +12,7 @@ extension SQLiteStore {
         for shard in 0..<shardCount {
             all += try shards[shard].use { connection throws(StoreError) in
                 guard connection.version >= Schema.firstWithRelations else { return [] }
-                return try connection.schedules(.allSchedules, limit: .max) { _ in }.found
+                return try connection.schedules(connection.statement(.allSchedules)).found
             }
         }
         return all.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
@@ -24,7 +24,7 @@ extension SQLiteStore {
         try shard(ofSchedule: name).write { connection throws(StoreError) in
             if let problem = try connection.prepareForRelations() { throw problem }
             // One that cannot be read can be put again.
-            let old = try connection.schedules(.schedule, limit: 1) { $0.bind(name, at: 1) }.found.first
+            let old = try connection.schedules(connection.statement(.schedule, name)).found.first
             if let new = try body(old) {
                 guard new != old else { return }
                 try connection.save(new)
@@ -69,26 +69,17 @@ extension SQLiteStore {
 
 extension Connection {
     fileprivate func hasSchedule(_ scope: ScheduleScope, now: Timestamp) throws(StoreError) -> Bool {
-        let statement: Statement
         switch scope {
-        case .due:
-            statement = try self.statement(.hasDueSchedule)
-            statement.bind(now, at: 1)
+        case .due: try statement(.hasDueSchedule, now).hasRow()
         case .held(let after):
-            statement = try self.statement(.hasHeldSchedule)
-            statement.bind(ScheduleScope.clockBound(now), at: 1)
-            statement.bind(after ?? "", at: 3)
-        case .all(let after):
-            statement = try self.statement(.hasSchedule)
-            statement.bind(after ?? "", at: 1)
-        case .named: return true
+            try statement(.hasHeldSchedule, ScheduleScope.clockBound(now), after ?? "").hasRow()
+        case .all(let after): try statement(.hasSchedule, after ?? "").hasRow()
+        case .named: true
         }
-        defer { statement.reset() }
-        return try statement.step()
     }
 
     fileprivate func schedule(_ name: String) throws(StoreError) -> StoredSchedule? {
-        let page = try schedules(.schedule, limit: 1) { $0.bind(name, at: 1) }
+        let page = try schedules(statement(.schedule, name))
         if !page.unreadable.isEmpty { throw StoreError(.invalid, StoredSchedule.problem(name)) }
         return page.found.first
     }
@@ -106,23 +97,15 @@ extension Connection {
         _ scope: ScheduleScope, now: Timestamp, limit: Int
     ) throws(StoreError) -> SchedulePage {
         switch scope {
-        case .due: try schedules(.dueSchedules, limit: limit) { $0.bind(now, at: 1) }
+        case .due: try schedules(statement(.dueSchedules, now, limit))
         case .held(let after):
-            try schedules(.heldSchedules, limit: limit) {
-                $0.bind(ScheduleScope.clockBound(now), at: 1)
-                $0.bind(after ?? "", at: 3)
-            }
-        case .all(let after): try schedules(.schedulesAfter, limit: limit) { $0.bind(after ?? "", at: 1) }
-        case .named(let name): try schedules(.schedule, limit: limit) { $0.bind(name, at: 1) }
+            try schedules(statement(.heldSchedules, ScheduleScope.clockBound(now), after ?? "", limit))
+        case .all(let after): try schedules(statement(.schedulesAfter, after ?? "", limit))
+        case .named(let name): try schedules(statement(.schedule, name))
         }
     }
 
-    fileprivate func schedules(
-        _ query: Query, limit: Int, _ bind: (Statement) -> Void
-    ) throws(StoreError) -> SchedulePage {
-        let statement = try statement(query)
-        bind(statement)
-        statement.bind(limit, at: 2)
+    fileprivate func schedules(_ statement: Statement) throws(StoreError) -> SchedulePage {
         defer { statement.reset() }
         var page = SchedulePage()
         while try statement.step() {

@@ -3,12 +3,12 @@ extension Query {
     private static let scheduleColumns =
         "name, definition, action, since, next, last, last_id, fired, skipped, paused, reason, configured"
 
-    /// ?1 is a time that only a clock that was set back since has passed; ?3 the name of the last that was read.
+    /// ?1 is a time that only a clock that was set back since has passed; ?2 the name of the last that was read.
     private static let heldBySchedule =
-        "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1) AND name > ?3"
+        "FROM schedule WHERE paused = 0 AND (reason IS NOT NULL AND next IS NULL OR since > ?1) AND name > ?2"
 
-    static let schedule = Query("SELECT \(scheduleColumns) FROM schedule WHERE name = ?1 LIMIT ?2")
-    static let allSchedules = Query("SELECT \(scheduleColumns) FROM schedule ORDER BY name LIMIT ?2")
+    static let schedule = Query("SELECT \(scheduleColumns) FROM schedule WHERE name = ?1")
+    static let allSchedules = Query("SELECT \(scheduleColumns) FROM schedule ORDER BY name")
     static let schedulesAfter = Query(
         "SELECT \(scheduleColumns) FROM schedule WHERE name > ?1 AND paused = 0 ORDER BY name LIMIT ?2")
     static let dueSchedules = Query(
@@ -16,7 +16,7 @@ extension Query {
         SELECT \(scheduleColumns) FROM schedule WHERE next IS NOT NULL AND next <= ?1 ORDER BY next LIMIT ?2
         """)
     static let hasDueSchedule = Query("SELECT 1 FROM schedule WHERE next IS NOT NULL AND next <= ?1 LIMIT 1")
-    static let heldSchedules = Query("SELECT \(scheduleColumns) \(heldBySchedule) ORDER BY name LIMIT ?2")
+    static let heldSchedules = Query("SELECT \(scheduleColumns) \(heldBySchedule) ORDER BY name LIMIT ?3")
     static let hasHeldSchedule = Query("SELECT 1 \(heldBySchedule) LIMIT 1")
     static let hasSchedule = Query("SELECT 1 FROM schedule WHERE name > ?1 AND paused = 0 LIMIT 1")
     static let saveSchedule = Query(
