@@ -4,8 +4,8 @@ internal import Host
 internal import Logging
 internal import Synchronization
 
-/// Counts and logs the requests that a page of another origin made a browser send. A page can send thousands, so the log
-/// gets a line a minute.
+/// Counts and logs the changes that a page of another origin may have made a browser send. A page can send thousands, so
+/// the log gets a line a minute.
 final class OriginRefusals: Sendable {
     private static let interval: Duration = .seconds(60)
 
@@ -36,10 +36,10 @@ final class OriginRefusals: Sendable {
         }
         guard let silent else { return }
         logger.notice(
-            "A request was refused: a page of another origin made a browser send it.",
+            "A change was refused: it does not come from a page of this server.",
             metadata: [
-                "client": "\(request.client)", "origin": "\((request.fields[.origin] ?? "none").excerpt)",
-                "site": "\((request.fields[.secFetchSite] ?? "none").excerpt)", "method": "\(request.method)",
+                "client": "\(request.client)", "origin": "\((request.fields[.origin] ?? "missing").excerpt)",
+                "site": "\((request.fields[.secFetchSite] ?? "missing").excerpt)", "method": "\(request.method)",
                 "path": "/\(request.path.joined(separator: "/").excerpt)", "request": "\(request.id)",
                 "earlier": "\(silent)",
             ])
