@@ -236,6 +236,22 @@ struct MemoryShard {
         return turns.prefix(max(limit, 0)).compactMap { rows[$0.value]?.ready }
     }
 
+    /// The commands of a queue, the first one first.
+    func waiting(_ name: WaitingQueue.Name) -> [Command] {
+        func ready(_ isOfQueue: (ReadyKey) -> Bool) -> [Command] {
+            let ids = self.ready.filter { isOfQueue($0.key) }.flatMap(\.value.values)
+            return ids.compactMap { rows[$0]?.command }.sorted { left, right in
+                if left.destination != right.destination { return left.destination.text < right.destination.text }
+                return left.qos == right.qos ? left.turn < right.turn : left.qos > right.qos
+            }
+        }
+        return switch name {
+        case .destination(let destination): ready { $0.destination == destination && $0.limit == nil }
+        case .limit(let limit): ready { $0.limit == limit }
+        case .notBefore: heldBackRows.map(\.command)
+        }
+    }
+
     /// The caller has told of the command.
     mutating func forgetReadyAgain(_ id: CommandID) { readyAgain.remove(id) }
 

@@ -17,6 +17,24 @@ extension MemoryStore {
 
     package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try withShard(shard) { $0.readyKeys } }
 
+    package func waitingQueues(
+        of destinations: [Destination], shard: Int
+    ) throws(StoreError) -> [WaitingQueue.Name: WaitingQueue] {
+        try withShard(shard) { shard in
+            let limits = Set(shard.readyKeys.compactMap(\.limit)).sorted().prefix(WaitingQueue.maxLimits)
+            let names = WaitingQueue.names(Array(limits), destinations)
+            var queues: [WaitingQueue.Name: WaitingQueue] = [:]
+            for name in names {
+                let commands = shard.waiting(name)
+                let max = WaitingQueue.maxCounted
+                guard let first = commands.first else { continue }
+                queues[name] = WaitingQueue(
+                    count: min(commands.count, max), isComplete: commands.count <= max, first: first)
+            }
+            return queues
+        }
+    }
+
     package func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand] {
         try withShard(shard) { shard in ids.compactMap { shard.rows[$0] }.filter(\.isReady).map(\.ready) }
     }

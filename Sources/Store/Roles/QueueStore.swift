@@ -13,6 +13,11 @@ package protocol QueueStore: ShardedStore {
     /// The destinations and qualities of service that have ready commands, with their rate limits. Costs one index
     /// seek for each.
     func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey>
+    /// The queues of a shard that are not empty: those of the destinations, of every rate limit, and of commands that are
+    /// not due. Reads index entries up to the limits of ``WaitingQueue``, so that the cost does not grow with the store.
+    func waitingQueues(
+        of destinations: [Destination], shard: Int
+    ) throws(StoreError) -> [WaitingQueue.Name: WaitingQueue]
     /// The ready commands among `ids`, which are all of one shard. The coordinator looks up hints with it.
     func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand]
     /// Takes the commands that became ready out of their turn (a retry, a change of quality, a release) from the list that
