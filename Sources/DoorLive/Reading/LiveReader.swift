@@ -29,6 +29,8 @@ final class LiveReader {
 
     /// A coordinator sends counts each second.
     private static let maxSilence: Duration = .seconds(3)
+    /// Failed commands of each status that are read at the start.
+    private static let maxFailuresBefore = 1000
 
     private let instance: Instance
     private let events: Events
@@ -63,6 +65,10 @@ final class LiveReader {
                 instance, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
             let rates = events.collector.second()
             try readStore(bytes: rates.bytes)
+            let waiting = snapshot.counts[.new] + snapshot.counts[.error]
+            snapshot.waiting =
+                waiting == 0
+                ? [] : try instance.waitCauses(links: snapshot.links.shown, workers: snapshot.workers, now: now)
             snapshot.asOf = now
             let store = instance.store as? SQLiteStore
             snapshot.warnings = ((store?.problems ?? []) + (store?.overloads ?? [])).map(\.message)
@@ -86,15 +92,40 @@ final class LiveReader {
         defer { succeededCount = succeeded }
         guard let sample else {
             snapshot.rates = nil
+            snapshot.failures = try failuresBefore()
             return
         }
-        for problem in sample.problems { snapshot.problems.add(problem) }
+        for problem in sample.problems {
+            snapshot.problems.add(problem)
+            snapshot.failures.add(problem)
+        }
         // A prune lowers the counts; then the sample is right.
         let counted = succeededCount.map { Double(max(succeeded - $0, 0)) } ?? 0
         let rates = LiveRates(
             succeeded: max(counted, sample.succeeded), failed: sample.failed, bytes: Double(bytes))
         snapshot.rates = rates
         sums = ((sums?.succeeded ?? 0) + rates.succeeded, (sums?.failed ?? 0) + rates.failed)
+    }
+
+    /// The failures that the store still has: a door that was restarted shows them too.
+    private func failuresBefore() throws(StoreError) -> FailureGroups {
+        var failures: [(problem: WatchState.Problem, isComplete: Bool)] = []
+        for status in [CommandStatus.error, .inDoubt, .tooManyTimes] where snapshot.counts[status] > 0 {
+            let page = try instance.store.page(
+                CommandFilter(status: status), order: .newestFirst, after: nil, limit: Self.maxFailuresBefore,
+                until: .now + .milliseconds(250))
+            for command in page.commands {
+                let problem = WatchState.Problem(
+                    at: command.updatedAt.description, id: command.id.description, status: status.name,
+                    reason: command.reason ?? "")
+                failures.append((problem, page.next == nil))
+            }
+        }
+        var groups = FailureGroups()
+        for failure in failures.sorted(by: { $0.problem.at < $1.problem.at }) {
+            groups.add(failure.problem, isComplete: failure.isComplete)
+        }
+        return groups
     }
 
     private func openUploads() throws(StoreError) -> [Upload] {

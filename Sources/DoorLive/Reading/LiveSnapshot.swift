@@ -1,5 +1,6 @@
 package import Commands
 package import Console
+package import Inspection
 package import Store
 
 /// The running system at one moment, for pages, metrics and the stream `view`.
@@ -20,12 +21,16 @@ package struct LiveSnapshot: Sendable {
     package var links = LinkOverview()
     /// Open flows, ordering keys and schedules.
     package var relations = RelationOverview()
+    /// Why commands wait: first the causes that time alone does not end, then those of most commands.
+    package var waiting: [WaitCause] = []
     /// The pauses that a person has set, a sentence each.
     package var pauses: [String] = []
     /// The parts of the store that could not be read, a sentence each.
     package var warnings: [String] = []
     /// Failures since the start of the door, grouped by reason, the newest first.
     package var problems: [WatchState.Problem] = []
+    /// The failures of the commands that still need a retry or a person when the door starts, and all failures since.
+    package var failures = FailureGroups()
     /// Uploads that are open, the newest first, at most ``maxUploads``.
     package var uploads: [Upload] = []
     /// The rates of the last second; nil before the second reading.

@@ -31,7 +31,7 @@ struct BulkQuestion {
         get async throws {
             let count = try await count()
             let names = try await visit.services.rows(count.first)
-            return visit.page("\(title)?", .commands) { content(count, names) }
+            return visit.page("\(title)?", .commands, isLive: false) { content(count, names) }
         }
     }
 

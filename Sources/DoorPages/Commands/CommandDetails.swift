@@ -9,11 +9,13 @@ internal import Store
 
 /// Everything that the page of a command shows.
 struct CommandDetails: Sendable {
-    static let maxTransitions = 200
+    static let maxTransitions = 60
 
     var command: Command
-    /// The newest, at most ``maxTransitions``.
+    /// The first, and the newest ones: at most ``maxTransitions``.
     var timeline: [Transition]
+    /// Transitions behind the first that are not in ``timeline``.
+    var omitted: Int
     var payload: StoredText?
     var result: StoredText?
     var name: String?
@@ -46,7 +48,7 @@ struct CommandDetails: Sendable {
                 command.type == CommandType.exec && (command.status == .error || command.status == .tooManyTimes)
             let dependencies = try store.dependencies(of: id, limit: 20)
             return CommandDetails(
-                command: command, timeline: timeline.suffix(maxTransitions),
+                command: command, timeline: shown(timeline), omitted: max(timeline.count - maxTransitions, 0),
                 payload: payload.map { StoredText($0) { HTTPHeaderRedaction.shown($0) } },
                 result: result.map { StoredText($0) { HTTPHeaderRedaction.shown(result: $0) } },
                 name: payload.flatMap { CommandSubject(payload: $0)?.name },
@@ -59,6 +61,11 @@ struct CommandDetails: Sendable {
                 errorOutput: hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
                 version: version(timeline, id, shards: store.shardCount))
         }
+    }
+
+    /// A page has a budget of bytes, and a command that has waited for days at a link has thousands of transitions.
+    private static func shown(_ timeline: [Transition]) -> [Transition] {
+        timeline.count <= maxTransitions ? timeline : timeline.prefix(1) + timeline.suffix(maxTransitions - 1)
     }
 
     static func version(_ timeline: [Transition], _ id: CommandID, shards: Int) -> String {

@@ -38,8 +38,8 @@ struct CommandReasons {
 
     private func sentence(_ text: String, _ remedy: String, isFirst: Bool) -> HTML {
         tag(.p, .class(isFirst ? "why" : "")) {
-            tag(.bdi) { "\(text)." }
-            tag(.span, .class("dim")) { " \(remedy)." }
+            tag(.bdi) { SentenceText(visit, of: command.id).html("\(text).") }
+            tag(.span, .class("dim")) { SentenceText(visit, of: command.id).html(" \(remedy).") }
         }
     }
 
@@ -59,7 +59,9 @@ struct CommandReasons {
 
     /// The measure with its threshold. The threshold of an event, such as the end of a pause, is its remedy too.
     private func text(of reason: WaitReason) -> String {
-        let text = reason.measured.prefix(1).uppercased() + reason.measured.dropFirst()
+        let measured = reason.measured
+        let isURL = measured.prefix { $0 != " " }.contains("://")
+        let text = isURL ? measured : measured.prefix(1).uppercased() + measured.dropFirst()
         guard let threshold = reason.threshold, !Self.events.contains(reason.name) else { return text }
         return "\(text); it needs \(threshold)"
     }

@@ -71,6 +71,7 @@ struct CommandView {
             tag(.ol, .class("time"), .data("s", "timeline")) {
                 for (index, transition) in details.timeline.enumerated() {
                     row(transition, after: index > 0 ? details.timeline[index - 1] : nil)
+                    if index == 0, details.omitted > 0 { omitted }
                 }
             }
         }
@@ -81,7 +82,7 @@ struct CommandView {
             transition.at.exactHTML
             transition.status.html
             tag(.span) {
-                if let reason = transition.reason { tag(.bdi) { reason } }
+                if let reason = transition.reason { tag(.bdi) { SentenceText(visit, of: command.id).html(reason) } }
                 if let seat = transition.seat {
                     tag(.span, .class("dim")) {
                         "\(transition.reason == nil ? "" : " · ")worker \(seat), claim \(transition.claim)"
@@ -89,6 +90,18 @@ struct CommandView {
                 }
             }
             tag(.span, .class("gap num")) { last.map { Self.gap(transition.at - $0.at) } ?? "" }
+        }
+    }
+
+    private var omitted: HTML {
+        tag(.li) {
+            tag(.span)
+            tag(.span)
+            tag(.span, .class("dim")) {
+                "\(Figures.grouped(Int64(details.omitted))) steps between are not shown; "
+                tag(.code) { "sluice status \(command.id)" }
+                " prints all."
+            }
         }
     }
 

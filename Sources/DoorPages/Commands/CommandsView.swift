@@ -145,7 +145,7 @@ struct CommandsView {
         let isFull = page.commands.count >= CommandsPage.pageSize
         let older = query.changed { $0.after = next }
         return tag(.p, .class("more")) {
-            if !isFull { tag(.span, .class("dim")) { "Looked back to \(next.madeAt). " } }
+            if !isFull { RowParts.lookedBack(to: next, visit) }
             tag(.a, .class("button"), .the(.rel, "next"), .href(url(.commands(older.items)))) {
                 isFull ? "Older" : "Look further"
             }

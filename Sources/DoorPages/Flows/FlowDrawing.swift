@@ -16,7 +16,7 @@ struct FlowDrawing {
 
     var html: HTML {
         let layers = FlowLayers(nodes)
-        let size = (layers.columns * Self.stepX - 40, layers.rows * Self.stepY - 6)
+        let size = (layers.columns * Self.stepX - 40, layers.rows * Self.stepY)
         return tag(
             .div, .class("graph"), .the(.tabindex, "0"), .the(.role, "region"), .the(.label, "Drawing of the flow")
         ) {
@@ -37,11 +37,19 @@ struct FlowDrawing {
             let from = layers.places[index]
             let (x1, y1) = (from.column * Self.stepX + Self.width, from.row * Self.stepY + Self.height / 2)
             let (x2, y2) = (place.column * Self.stepX, place.row * Self.stepY + Self.height / 2)
-            let middle = (x1 + x2) / 2
+            let bend = (Self.stepX - Self.width) / 2
+            let curve: String
+            if place.column - from.column > 1 {
+                // Between the rows, because a straight line would be hidden by the boxes that it passes.
+                let gap = min(from.row, place.row) * Self.stepY + (Self.height + Self.stepY) / 2
+                curve =
+                    "C\(x1 + bend) \(y1) \(x1 + bend) \(gap) \(x1 + 2 * bend) \(gap)L\(x2 - 2 * bend) \(gap)"
+                    + "C\(x2 - bend) \(gap) \(x2 - bend) \(y2) \(x2) \(y2)"
+            } else {
+                curve = "C\(x1 + bend) \(y1) \(x1 + bend) \(y2) \(x2) \(y2)"
+            }
             all.append(
-                tag(
-                    .path, .class(parent.condition == .success ? "" : "other"),
-                    .the(.d, "M\(x1) \(y1)C\(middle) \(y1) \(middle) \(y2) \(x2) \(y2)")))
+                tag(.path, .class(parent.condition == .success ? "" : "other"), .the(.d, "M\(x1) \(y1)\(curve)")))
         }
         return all
     }

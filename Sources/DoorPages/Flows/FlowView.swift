@@ -20,6 +20,14 @@ struct FlowView {
         flow.nodes > Self.maxDrawnBesideList && flow.nodes <= FlowDrawing.maxNodes
     }
 
+    /// A flow in progress is blocked by its nodes, which is not a problem.
+    static func status(_ flow: FlowState) -> HTML {
+        guard flow.command.status == .blocked else { return flow.command.status.html }
+        return flow.command.cancelRequested
+            ? RowParts.state("ending", glyph: "–", tone: "warn", title: "cancelled when its last node has ended")
+            : RowParts.state("open", glyph: "▸", tone: "run", title: "blocked until its last node has ended")
+    }
+
     var response: Response {
         let name = flow.name.isEmpty ? "Flow" : flow.name
         return visit.page(name, .flows) {
@@ -27,7 +35,7 @@ struct FlowView {
                 tag(.div) {
                     tag(.h1) { tag(.bdi) { name } }
                     tag(.p, .data("s", "state")) {
-                        flow.command.status.html
+                        Self.status(flow)
                         tag(.span, .class("dim")) {
                             " · \(Figures.grouped(Int64(flow.nodes - flow.open))) of "
                             "\(Figures.grouped(Int64(flow.nodes))) ended"

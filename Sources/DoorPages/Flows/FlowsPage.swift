@@ -59,7 +59,8 @@ struct FlowsPage: Sendable {
                         .a, .class("button"),
                         .href(visit.url(PageLink("flows", query: [("before", next.description)])))
                     ) { "Older" }
-                    tag(.span, .class("dim")) { " Looked back to \(next.madeAt)." }
+                    " "
+                    RowParts.lookedBack(to: next, visit)
                 }
             }
         }
@@ -68,7 +69,7 @@ struct FlowsPage: Sendable {
     private static func row(_ flow: FlowState, _ visit: Visit) -> HTML {
         let key = "flow-\(flow.command.id)"
         return tag(.tr, .data("row", flow.command.id.description)) {
-            tag(.td, .live("\(key)-status")) { flow.command.status.html }
+            tag(.td, .live("\(key)-status")) { FlowView.status(flow) }
             tag(.td, .class("c-name")) {
                 tag(.a, .href(visit.url(.flow(flow.command.id)))) {
                     tag(.bdi) { flow.name.isEmpty ? "flow" : flow.name }

@@ -37,8 +37,11 @@ struct Visit: Sendable {
         return PageURLs(baseURL: "")(link).text
     }
 
-    func page(_ title: String, _ section: PageSection?, @HTMLBuilder content: () -> HTML) -> Response {
-        PageFields.page(PageFrame(self, title: title, section: section).html(content()))
+    /// - Parameter isLive: false for the answer to a form, which cannot be read again.
+    func page(
+        _ title: String, _ section: PageSection?, isLive: Bool = true, @HTMLBuilder content: () -> HTML
+    ) -> Response {
+        PageFields.page(PageFrame(self, title: title, section: section, isLive: isLive).html(content()))
     }
 
     /// Ends an action: the browser gets the page where it was, with a notice.

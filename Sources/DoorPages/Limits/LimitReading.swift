@@ -33,6 +33,6 @@ struct LimitReading: Sendable {
         guard let limit else { return "removed: make it again, and they start" }
         if let atOnce = limit.atOnce, running >= atOnce { return "full: each waits for one that ends" }
         let seconds = Double(waiting) / Double(limit.starts.count) * limit.starts.period.duration.seconds
-        return "the last starts in \(Duration.seconds(seconds).roundText)"
+        return "the last starts in \(Duration.seconds(seconds).shortText)"
     }
 }

@@ -98,12 +98,12 @@ struct LimitView {
                 field(
                     "starts", "Starts, such as 30/s or 1000/day", reading.limit.map { "\($0.starts)" } ?? "",
                     isRequired: true)
-                field("burst", "In one moment", reading.limit?.burst.map { "\($0)" } ?? "")
-                field("atOnce", "At once", reading.limit?.atOnce.map { "\($0)" } ?? "")
+                field("burst", "Burst: in one moment", reading.limit?.burst.map { "\($0)" } ?? "")
+                field("atOnce", "Running at once", reading.limit?.atOnce.map { "\($0)" } ?? "")
                 tag(.button, .the(.type, "submit")) { "Change" }
             }
             tag(.p, .class("dim")) {
-                "An empty field means the default burst, and any number at once. It acts at once."
+                "An empty burst is the default one. Empty, “Running at once” does not limit. A change takes effect now."
             }
         }
     }

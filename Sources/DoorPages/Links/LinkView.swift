@@ -63,6 +63,15 @@ enum LinkView {
         return parts.joined(separator: "; ")
     }
 
+    /// The name, and why it is not better.
+    static func statement(_ link: LinkReport) -> String {
+        let sentence = sentence(link)
+        guard link.direction == .up, let destination = Destination(link.destination) else {
+            return "\(name(link)): \(sentence)"
+        }
+        return RowParts.sentence(sentence, of: destination)
+    }
+
     static func sparkline(_ link: LinkReport, _ live: LiveSnapshot, key: String) -> HTML {
         let direction = link.direction
         var series =

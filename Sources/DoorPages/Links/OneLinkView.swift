@@ -3,6 +3,7 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import Hummingbird
+internal import Inspection
 internal import NetworkControl
 internal import Store
 
@@ -53,15 +54,38 @@ struct OneLinkView {
     private var figures: HTML {
         tag(.section, .class("panel"), .data("s", "figures"), .the(.label, "Figures")) {
             tag(.dl, .class("facts")) {
+                if let destination = Destination(link.destination), link.direction == .up { commands(destination) }
                 fact("Rate", Figures.rate(max(link.rate ?? link.goodput ?? 0, 0)))
                 fact("In flight", "\(LinkView.slots(link).replacing("/", with: " of ")) transfers")
                 if let reference = link.reference { fact("Usual", Figures.rate(reference)) }
                 if let time = link.srtt { fact("Round trip", "\(time.milliseconds) ms") }
-                if let remedy = link.remedy { fact("Better when", LinkText.clause(remedy, of: link.destination)) }
+                if let remedy = link.remedy { fact("Lifted by", LinkText.clause(remedy, of: link.destination)) }
+                if let probe = link.nextProbe {
+                    tag(.dt) { "Next probe" }
+                    tag(.dd) { probe.html(now: visit.now) }
+                }
                 if let rate = link.maxRate { fact("Limited to", Figures.rate(rate)) }
-                for wait in waits { fact(wait.classes, wait.text) }
+                for wait in waits where link.level != .offline { fact(wait.classes, wait.text) }
             }
         }
+    }
+
+    private func commands(_ destination: Destination) -> HTML {
+        let cause = visit.live.waiting.first { $0.subject == .destination(destination) }
+        var pair = tag(.dt) { "Commands" }
+        pair.append(
+            tag(.dd) {
+                for (index, (word, status)) in [
+                    (cause?.waitText ?? "none waits", "new"), ("to retry", "error"), ("all", ""),
+                ].enumerated() {
+                    if index > 0 { " · " }
+                    let query = [("status", status), ("to", destination.text)].filter { !$0.1.isEmpty }
+                    tag(.a, .href(visit.url(.commands(query)))) { word }
+                }
+            })
+        // The head of the page says it of a link that is offline.
+        if let cause, cause.isStopped, cause.kind != .link { pair.append(fact("They wait", cause.sentence)) }
+        return pair
     }
 
     /// The qualities of service that wait, one entry a reason.

@@ -21,13 +21,17 @@ struct Attention {
     }
 
     private static let maxLinks = 3
+    /// An attempt that has just failed may succeed in a moment.
+    private static let minFailing: Duration = .seconds(60)
 
     private let visit: Visit
     private let pauses: [Pause]
     private let newest: [CommandStatus: Command]
+    private let spool: SpoolView?
 
     init(_ visit: Visit) async throws(Problem) {
         self.visit = visit
+        spool = await SpoolView.read(visit)
         let counts = visit.live.counts
         let statuses = [CommandStatus.inDoubt, .tooManyTimes].filter { counts[$0] > 0 }
         let directory = visit.services.context.client.directory
@@ -69,7 +73,7 @@ struct Attention {
         }
     }
 
-    private var entries: [Entry] { processes + held + links + commands }
+    private var entries: [Entry] { processes + room + held + links + failing + commands }
 
     private var processes: [Entry] {
         let live = visit.live
@@ -92,12 +96,22 @@ struct Attention {
         return entries
     }
 
+    private var room: [Entry] {
+        guard let problem = spool?.problem else { return [] }
+        return [
+            Entry(
+                word: "spool", tone: "bad", text: "\(problem.prefix(1).uppercased())\(problem.dropFirst())",
+                link: .uploads)
+        ]
+    }
+
     private var held: [Entry] {
         let pauses = pauses.map { pause in
             var entry = Entry(word: "paused", text: "\(pause.scope.prefix(1).uppercased())\(pause.scope.dropFirst())")
             if let since = Timestamp(rfc3339: pause.since) {
                 entry.text += ", for \((visit.now - since).roundText)"
             }
+            if pause.qos == nil { entry.text += waiting(pause.destination?.text) }
             if visit.mayControl {
                 entry.remedy = RowParts.button(
                     "resume", visit.url(PageLink("resume")), label: "Resume \(pause.scope)",
@@ -117,7 +131,8 @@ struct Attention {
             let sentence = LinkView.sentence(link)
             return Entry(
                 word: link.circuitBreaker == nil ? "offline" : "no answer", tone: "bad",
-                text: LinkView.name(link) + (sentence.isEmpty ? "" : ": \(sentence)"), link: LinkView.page(link))
+                text: (sentence.isEmpty ? LinkView.name(link) : LinkView.statement(link)) + waiting(link.destination),
+                link: LinkView.page(link))
         }
         if down.count > Self.maxLinks {
             entries.append(
@@ -126,6 +141,29 @@ struct Attention {
                     link: .links))
         }
         return entries
+    }
+
+    /// Causes that no level of a link and no pause shows, once they have lasted.
+    private var failing: [Entry] {
+        let causes = visit.live.waiting.filter { $0.kind == .failing && visit.now - $0.since > Self.minFailing }
+        return causes.prefix(Self.maxLinks).map { cause in
+            let page: PageLink? =
+                switch cause.subject {
+                case .destination(let destination) where destination != .none:
+                    PageLink("links", "up", LinkView.part(destination.text))
+                case .limit(let name): .limit(name)
+                default: nil
+                }
+            return Entry(word: "held up", text: "\(cause.sentence) · \(cause.waitText)", link: page)
+        }
+    }
+
+    /// The commands of a destination that wait.
+    private func waiting(_ destination: String?) -> String {
+        let cause = visit.live.waiting.first { cause in
+            if case .destination(let other) = cause.subject { other.text == destination } else { false }
+        }
+        return cause.map { " · \($0.waitText)" } ?? ""
     }
 
     private var commands: [Entry] {

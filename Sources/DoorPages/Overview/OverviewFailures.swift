@@ -4,7 +4,7 @@ internal import Door
 internal import DoorLive
 internal import Store
 
-/// Failures since the start of the door by their cause, the newest first, with the present status of the newest command.
+/// Failures by their cause, the newest first, with the present status of the newest command.
 struct OverviewFailures {
     private static let shown = 8
 
@@ -13,7 +13,7 @@ struct OverviewFailures {
 
     init(_ visit: Visit) async throws(Problem) {
         self.visit = visit
-        let groups = FailureGroups(visit.live.problems).groups.prefix(Self.shown)
+        let groups = visit.live.failures.groups.prefix(Self.shown)
         guard !groups.isEmpty else {
             rows = []
             return
@@ -42,7 +42,9 @@ struct OverviewFailures {
     private func item(_ group: FailureGroups.Group, _ command: Command?) -> HTML {
         tag(.li, .class("failure")) {
             if let command { command.status.html } else { tag(.span, .class("st dim")) { "pruned" } }
-            tag(.b, .class("num")) { group.count > 1 ? "\(Figures.grouped(Int64(group.count))) ×" : "" }
+            tag(.b, .class("num")) {
+                group.count > 1 ? "\(Figures.grouped(Int64(group.count)))\(group.isComplete ? "" : "+") ×" : ""
+            }
             tag(.a, .class("grow"), .href(visit.url(.commands(query(group, command))))) {
                 tag(.bdi) { group.pattern.isEmpty ? "without a reason" : group.pattern }
             }
@@ -50,6 +52,7 @@ struct OverviewFailures {
             tag(.span, .class("end")) {
                 if visit.mayControl, let command, [.error, .tooManyTimes].contains(command.status) {
                     bulk("retry", group, command)
+                    if command.status == .error { bulk("cancel", group, command) }
                 }
                 tag(.a, .href(visit.url(.command(group.newest))), .the(.label, "The newest: \(group.pattern)")) {
                     "newest"

@@ -20,7 +20,8 @@ struct OverviewHour {
 
     private func plot(_ word: String, _ series: LiveSeries, _ now: Double?, _ tone: String) -> HTML {
         let seconds = max(series.interval.seconds, 0.001)
-        let top = (series.values.compactMap(\.self).max() ?? 0) / seconds
+        // The present interval is not in the series yet.
+        let top = max((series.values.compactMap(\.self).max() ?? 0) / seconds, now ?? 0)
         return tag(.div, .class("plot")) {
             tag(.span, .class("legend")) {
                 tag(.b, .class("num"), .live("\(word)-rate")) { now.map(Self.rate) ?? "–" }

@@ -14,6 +14,7 @@ struct OverviewPage: Sendable {
 
     private static func show(_ visit: Visit) async throws -> Response {
         let attention = try await Attention(visit)
+        let uploads = try await OverviewUploads(visit)
         let failures = try await OverviewFailures(visit)
         return visit.page("Overview", .overview) {
             tag(.h1, .class("hide")) { "Overview" }
@@ -22,9 +23,10 @@ struct OverviewPage: Sendable {
                 now(visit)
                 OverviewHour(visit).html
             }
+            part("waiting") { OverviewWaiting(visit).html }
             part("links") { OverviewLinks(visit).html }
             part("running") { OverviewRunning(visit).html }
-            part("uploads") { OverviewUploads(visit).html }
+            part("uploads") { uploads.html }
             part("failures") { failures.html }
         }
     }

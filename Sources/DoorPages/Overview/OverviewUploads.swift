@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Door
 internal import DoorLive
 internal import Store
 
@@ -8,11 +9,22 @@ struct OverviewUploads {
     private static let shown = 6
 
     let visit: Visit
+    private let uploads: [Upload]
+    private let tokens: [String: String]
 
-    init(_ visit: Visit) { self.visit = visit }
+    init(_ visit: Visit) async throws(Problem) {
+        self.visit = visit
+        let uploads = visit.live.uploads.filter { $0.state == .open }
+        self.uploads = uploads
+        tokens =
+            uploads.isEmpty
+            ? [:]
+            : try await visit.services.store { store throws(StoreError) in
+                try UploadRow.tokens(of: Array(uploads.prefix(Self.shown)), store)
+            }
+    }
 
     var html: HTML {
-        let uploads = visit.live.uploads.filter { $0.state == .open }
         guard !uploads.isEmpty else { return HTML() }
         return tag(.section, .class("panel"), .the(.labelledBy, "uploads-title")) {
             tag(.h2, .id("uploads-title")) {
@@ -20,7 +32,7 @@ struct OverviewUploads {
                 tag(.a, .class("all"), .href(visit.url(.uploads))) { "all" }
             }
             tag(.ul, .class("rows")) {
-                for upload in uploads.prefix(Self.shown) { UploadRow(upload, visit).item }
+                for upload in uploads.prefix(Self.shown) { UploadRow(upload, tokens, visit).item }
             }
         }
     }

@@ -6,10 +6,13 @@ struct ScheduleRow {
     private static let upcoming = 3
 
     let schedule: StoredSchedule
+    let last: Command?
     let visit: Visit
 
-    init(_ schedule: StoredSchedule, _ visit: Visit) {
+    /// - Parameter last: the command or flow that it submitted last; nil where there is none, or no more.
+    init(_ schedule: StoredSchedule, _ last: Command?, _ visit: Visit) {
         self.schedule = schedule
+        self.last = last
         self.visit = visit
     }
 
@@ -30,6 +33,7 @@ struct ScheduleRow {
             tag(.td, .class("num dim"), .data("l", "skipped"), .live("\(key)-skipped")) {
                 Figures.grouped(schedule.state.skipped)
             }
+            tag(.td, .data("l", "last"), .live("\(key)-last")) { lastFired }
             tag(.td, .class("c-wide"), .live("\(key)-next")) { next }
             tag(.td, .class("end")) { if visit.mayControl { buttons } }
         }
@@ -39,6 +43,18 @@ struct ScheduleRow {
         switch schedule.action {
         case .command(let scheduled): scheduled.draft.type
         case .flow(let flow): "flow \(flow.name) (\(flow.nodes.count) nodes)"
+        }
+    }
+
+    @HTMLBuilder private var lastFired: HTML {
+        if let time = schedule.state.last {
+            if let last {
+                last.status.html
+                " "
+                tag(.a, .href(visit.url(.command(last.id)))) { time.html(now: visit.now) }
+            } else {
+                time.html(now: visit.now)
+            }
         }
     }
 

@@ -18,7 +18,12 @@ struct SchedulesPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let schedules = try await visit.services.store { store throws(StoreError) in try store.schedules() }
+        let (schedules, last) = try await visit.services.store { store throws(StoreError) in
+            let schedules = try store.schedules()
+            var last: [CommandID: Command] = [:]
+            for id in schedules.prefix(maxShown).compactMap(\.state.lastID) { last[id] = try store.command(id) }
+            return (schedules, last)
+        }
         return visit.page("Schedules", .schedules) {
             tag(.h1, .class("hide")) { "Schedules" }
             if schedules.isEmpty {
@@ -31,14 +36,18 @@ struct SchedulesPage: Sendable {
                 tag(.table, .class("list")) {
                     tag(.thead) {
                         tag(.tr) {
-                            for title in ["Schedule", "Cron", "Submits", "Fired", "Skipped", "Next", ""] {
+                            for title in ["Schedule", "Cron", "Submits", "Fired", "Skipped", "Last", "Next", ""] {
                                 tag(.th, .the(.scope, "col")) {
                                     title.isEmpty ? tag(.span, .class("hide")) { "Actions" } : HTML(text: title)
                                 }
                             }
                         }
                     }
-                    tag(.tbody) { for schedule in schedules.prefix(maxShown) { ScheduleRow(schedule, visit).html } }
+                    tag(.tbody) {
+                        for schedule in schedules.prefix(maxShown) {
+                            ScheduleRow(schedule, schedule.state.lastID.flatMap { last[$0] }, visit).html
+                        }
+                    }
                 }
                 if schedules.count > maxShown {
                     tag(.p, .class("dim")) { "The first \(maxShown); “sluice schedule list” shows all." }

@@ -43,6 +43,22 @@ enum RowParts {
         return text.hasPrefix("file://") ? "this machine" : text
     }
 
+    /// A clause about a destination, behind its name. Many clauses begin with the destination: it is not said twice.
+    static func sentence(_ clause: String, of destination: Destination) -> String {
+        let isNamed = destination != .none && clause.hasPrefix("\(destination.text) ")
+        let name = destination == .none ? "Commands without a destination" : self.destination(destination)
+        return isNamed ? name + clause.dropFirst(destination.text.count) : "\(name): \(clause)"
+    }
+
+    /// How far a search has come that stopped at its time limit.
+    static func lookedBack(to id: CommandID, _ visit: Visit) -> HTML {
+        tag(.span, .class("dim")) {
+            "Looked back to "
+            id.madeAt.html(now: visit.now)
+            ". "
+        }
+    }
+
     /// A hidden field.
     static func hidden(_ name: String, _ value: String) -> HTML {
         tag(.input, .the(.type, "hidden"), .the(.name, name), .the(.value, value))

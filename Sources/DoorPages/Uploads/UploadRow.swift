@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Door
 internal import Store
 
 /// An upload in a list.
@@ -9,10 +10,24 @@ struct UploadRow {
 
     let upload: Upload
     let visit: Visit
+    /// The name of the token that created it; nil where it was removed.
+    private let token: String?
 
-    init(_ upload: Upload, _ visit: Visit) {
+    /// - Parameter tokens: the names of ``tokens(of:_:)``.
+    init(_ upload: Upload, _ tokens: [String: String], _ visit: Visit) {
         self.upload = upload
         self.visit = visit
+        token = upload.facts.token.flatMap { tokens[$0] }
+    }
+
+    /// The names of the tokens that have created uploads, by their public ids. A token that was removed has none.
+    static func tokens(of uploads: [Upload], _ store: any CommandStore) throws(StoreError) -> [String: String] {
+        var names: [String: String] = [:]
+        for id in Set(uploads.compactMap(\.facts.token)) {
+            let setting = try store.setting("\(SettingKey.accessTokenPrefix)\(id)")
+            names[id] = setting.flatMap { TokenRecord(id: id, setting: $0) }?.name
+        }
+        return names
     }
 
     private var name: String { upload.facts.fileName ?? upload.id.description }
@@ -23,7 +38,10 @@ struct UploadRow {
             RowParts.shortID(upload.id)
             tag(.span, .class("grow")) {
                 tag(.bdi) { name }
-                if let route = upload.facts.route { tag(.span, .class("dim")) { " → \(route)" } }
+                tag(.span, .class("dim")) {
+                    if let route = upload.facts.route { " → \(route)" }
+                    if let token { " by “\(token)”" }
+                }
             }
             tag(.span, .class("num dim rate"), .live("\(key)-size")) { size }
             if upload.state == .open {
@@ -32,6 +50,7 @@ struct UploadRow {
                 tag(.span, .class("prog"))
             }
             tag(.span, .live("\(key)-state"), .class("upstate \(isStalled ? "warn" : "")")) { tag(.bdi) { state } }
+            upload.state == .open ? upload.createdAt.html(now: visit.now) : upload.updatedAt.html(now: visit.now)
             tag(.span, .class("end")) { end }
         }
     }
@@ -55,7 +74,7 @@ struct UploadRow {
         if let command = upload.command {
             return tag(.a, .href(visit.url(.command(command)))) { "its command" }
         }
-        guard upload.state != .ended, visit.mayControl else { return upload.createdAt.html(now: visit.now) }
+        guard upload.state != .ended, visit.mayControl else { return HTML() }
         return RowParts.button(
             "remove", visit.url(PageLink("uploads", upload.id.description, "remove")), label: "Remove \(name)",
             tone: "quiet", fields: [("back", visit.ownPath)], asks: "Remove this upload and its bytes?")

@@ -17,17 +17,21 @@ struct UploadsPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (open, over) = try await visit.services.store { store throws(StoreError) in
-            (try newest(store, .open), try newest(store, .complete) + newest(store, .ended))
+        let (open, over, tokens) = try await visit.services.store { store throws(StoreError) in
+            let open = try newest(store, .open)
+            let over = try newest(store, .complete) + newest(store, .ended)
+            return (open, over, try UploadRow.tokens(of: open + over, store))
         }
+        let spool = await SpoolView.read(visit)
         return visit.page("Uploads", .uploads) {
             tag(.div, .class("head")) {
                 tag(.h1) { "Uploads in" }
                 if visit.mayUpload { tag(.a, .class("button primary"), .href(visit.url(.upload))) { "+ Upload" } }
             }
-            list("Open", "open", open, visit, empty: "No upload comes in now.")
+            if let spool { spool.html }
+            list("Open", "open", open, tokens, visit, empty: "No upload comes in now.")
             list(
-                "Ended", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), visit,
+                "Ended", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), tokens, visit,
                 empty: "No upload has ended yet.")
         }
     }
@@ -42,7 +46,7 @@ struct UploadsPage: Sendable {
     }
 
     private static func list(
-        _ title: String, _ key: String, _ uploads: [Upload], _ visit: Visit, empty: String
+        _ title: String, _ key: String, _ uploads: [Upload], _ tokens: [String: String], _ visit: Visit, empty: String
     ) -> HTML {
         tag(.section, .class("panel"), .the(.labelledBy, "\(key)-title")) {
             tag(.h2, .id("\(key)-title")) { title }
@@ -50,7 +54,7 @@ struct UploadsPage: Sendable {
                 if uploads.isEmpty {
                     tag(.p, .class("dim")) { empty }
                 } else {
-                    tag(.ul, .class("rows")) { for upload in uploads { UploadRow(upload, visit).item } }
+                    tag(.ul, .class("rows")) { for upload in uploads { UploadRow(upload, tokens, visit).item } }
                 }
             }
         }

@@ -13,64 +13,9 @@ extension WaitExplainer {
             let link = links.first(where: { $0.destination == destination.text && $0.direction == .up }),
             let wait = link.waits[command.qos]
         else { return nil }
-        let held = wait.measured.map { "\($0) \($0 == 1 ? "slot" : "slots")" } ?? "slots"
-        let limit = wait.limit ?? 0
-        let others = "of middle and low quality of service"
-        let (measured, threshold, remedy): (String, String, String)
-        switch wait.rule {
-        case .maxConcurrency:
-            (measured, threshold) = ("\(destination) holds \(held)", "fewer than \(limit), its “maxConcurrency”")
-            remedy = "It begins when one of its commands ends"
-        case .pushback where limit == 0:
-            (measured, threshold) = ("\(destination) refused a command a moment ago (429, 503)", "0.25 s without one")
-            remedy = "It begins then"
-        case .pushback:
-            measured = "\(destination) holds \(held), and refuses more at once (429, 503)"
-            threshold = "fewer than \(limit), as many as it has accepted"
-            remedy = "It begins when one of its commands ends; one more is tried now and then"
-        case .slowStart:
-            measured = "\(destination) holds \(held), and has not shown yet that it accepts more at once"
-            threshold = "fewer than \(limit), twice what it has accepted"
-            remedy = "It begins when one of its commands is answered, or none has been refused for a second"
-        case .linkLimit:
-            measured = "\(destination) holds \(held) \(others)"
-            threshold = "fewer than \(limit), the limit of its link"
-            remedy = "It begins when one of its commands ends, or when the limit rises"
-        case .uplinkLimit:
-            measured = "the destinations behind its uplink hold \(held) \(others)"
-            threshold = "fewer than \(limit), the limit of the uplink"
-            remedy = "It begins when one of those commands ends, or when the limit rises"
-        case .probes:
-            measured = "\(destination) has failed, and such destinations are tried one after another"
-            threshold = "its turn"
-            remedy = "It begins then: together they have 25 attempts a second, and three quarters of the slots"
-        case .untried:
-            measured =
-                "\(destination) was never tried, and such destinations together hold all slots that they may have"
-            (threshold, remedy) = (
-                "a free one", "It begins when one of them has answered or failed, and its turn comes"
-            )
-        case .fairShare:
-            measured = "\(destination) holds \(held) \(others), and other destinations have commands ready"
-            threshold = "fewer than \(limit), three quarters of all"
-            remedy = "It begins when one of its commands ends, or when no other destination has one ready"
-        case .slots:
-            let whose = command.qos.serviceClass == .high ? "of high quality of service" : others
-            (measured, threshold) = ("all \(limit) slots \(whose) are taken", "a free one and its turn")
-            remedy = "It begins when one of those commands ends; more workers add slots"
-        case .maxTransfers:
-            (measured, threshold) = ("\(held) are held by transfers", "fewer than \(limit), “network.maxTransfers”")
-            remedy = "It begins when one of them ends and its turn comes"
-        case .starts:
-            return WaitReason(
-                "rate", "as many commands have started at \(destination) as its “starts” allows", threshold: "a token",
-                remedy:
-                    "It begins when the next comes and its turn; “sluice network set \(destination) --starts” sets another",
-                values: wait.json)
-        // These have reasons of their own.
-        case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
-        }
+        guard let text = AdmissionText(wait, of: destination, qos: command.qos) else { return nil }
         return WaitReason(
-            wait.rule.rawValue, measured, threshold: threshold, remedy: remedy, values: wait.json)
+            wait.rule == .starts ? "rate" : wait.rule.rawValue, text.measured, threshold: text.threshold,
+            remedy: text.remedy, values: wait.json)
     }
 }

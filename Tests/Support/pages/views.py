@@ -14,6 +14,15 @@ tabbable = """
 })()"""
 
 
+crossing = """
+(() => {
+  const all = [...document.querySelectorAll("header .brand, header .pages > summary, header .live, header .menu > summary")];
+  const boxes = all.filter((e) => e.checkVisibility()).map((e) => e.getBoundingClientRect());
+  return boxes.some((a, index) => boxes.slice(index + 1).some((b) =>
+    a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1));
+})()"""
+
+
 def details():
     """The pages of single things, found by the links of the lists."""
     found = []
@@ -32,6 +41,7 @@ def examine(what):
         over = driver.execute_script(
             "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
         check(over <= 0, f"{what} at {width}: {over} px too wide")
+        check(not evaluate(crossing), f"{what} at {width}: parts of the head lie over each other")
         if (width, scheme) == (390, "dark"):
             continue
         cdp("Runtime.evaluate", expression=axe)

@@ -2,7 +2,7 @@ import Commands
 import Console
 import Testing
 
-@testable import DoorPages
+@testable import DoorLive
 
 struct FailureGroupsTests {
     private func problem(_ status: String, _ reason: String, id: Int = 1) -> WatchState.Problem {
@@ -11,13 +11,18 @@ struct FailureGroupsTests {
             reason: reason)
     }
 
+    private func groups(_ problems: WatchState.Problem...) -> [FailureGroups.Group] {
+        var all = FailureGroups()
+        for problem in problems { all.add(problem) }
+        return all.groups
+    }
+
     @Test func `failures that differ in a path, a name or a number have one cause`() {
-        let groups = FailureGroups([
-            problem("tooManyTimes", "POST http://h:1/a/18 was answered 403 Forbidden", id: 1),
-            problem("error", "POST http://h:1/a/19 was answered 403 Forbidden", id: 2),
-            problem("error", "POST http://h:1/a/19 was answered 503 Service Unavailable", id: 3),
+        let groups = groups(
             problem("error", "POST http://other/a was answered 403 Forbidden", id: 4),
-        ]).groups
+            problem("error", "POST http://h:1/a/19 was answered 503 Service Unavailable", id: 3),
+            problem("error", "POST http://h:1/a/19 was answered 403 Forbidden", id: 2),
+            problem("tooManyTimes", "POST http://h:1/a/18 was answered 403 Forbidden", id: 1))
         #expect(
             groups.map(\.pattern) == [
                 "POST http://h:1/… was answered 403 Forbidden",
@@ -30,8 +35,22 @@ struct FailureGroupsTests {
 
     @Test func `the last failure of a command that was given up counts once`() {
         let reason = "cannot read /srv/a.mp4: no such file"
-        let groups = FailureGroups([problem("tooManyTimes", reason), problem("error", reason)]).groups
+        let groups = groups(problem("error", reason), problem("tooManyTimes", reason))
         #expect(groups.map(\.count) == [1] && groups[0].pattern == "cannot read … no such file")
+    }
+
+    @Test func `a cause with many names is counted whole, and hides no other`() {
+        var all = FailureGroups()
+        all.add(problem("inDoubt", "the answer was lost", id: 1))
+        for id in 2..<5002 { all.add(problem("error", "PUT http://h:1/\(id).mp4 was answered 403 Forbidden", id: id)) }
+        #expect(all.groups.map(\.count) == [5000, 1])
+    }
+
+    @Test func `a number that lacks failures of the store says so`() {
+        var all = FailureGroups()
+        all.add(problem("error", "refused", id: 1), isComplete: false)
+        all.add(problem("error", "refused", id: 2))
+        #expect(all.groups.map(\.isComplete) == [false])
     }
 
     @Test(arguments: ["", "plain words", "“x 1”", "://", "a://b", "/", "…"])

@@ -1,43 +1,53 @@
-internal import Commands
-internal import Console
+package import Commands
+package import Console
 
-/// Failures with one cause: their reasons differ only in paths, names and numbers. Pure.
-struct FailureGroups {
-    struct Group: Equatable {
+/// Failures by their cause: the reasons of one cause differ only in paths, names and numbers. Pure.
+package struct FailureGroups: Sendable, Equatable {
+    package struct Group: Sendable, Equatable {
         /// The reason, with “…” where reasons differ.
-        var pattern: String
+        package var pattern: String
         /// The longest text that all reasons contain.
-        var search: String
+        package var search: String
         /// Failures of commands; one command may have failed several times.
-        var count: Int
+        package var count: Int
+        /// Whether `count` has all that the store keeps.
+        package var isComplete = true
         /// The newest failure.
-        var newest: CommandID
-        var at: Timestamp
+        package var newest: CommandID
+        package var at: Timestamp
     }
 
+    /// Causes that are kept. A cause with many names is one, so that it hides no other.
+    static let maxGroups = 50
     /// The text of a search is not longer.
     private static let maxSearch = 120
 
     /// The newest first.
-    private(set) var groups: [Group] = []
+    package private(set) var groups: [Group] = []
+    /// The last command that was added.
+    private var last: CommandID?
 
-    /// - Parameter problems: the newest first.
-    init(_ problems: [WatchState.Problem]) {
-        var index: [String: Int] = [:]
-        var seen: Set<String> = []
-        for problem in problems {
-            guard let id = CommandID(problem.id), let at = Timestamp(rfc3339: problem.at) else { continue }
-            let (pattern, search) = Self.pattern(of: problem.reason)
-            // The last failure of a command is noted twice: as a failure, and as the one that made it a dead letter.
-            let isSame = problem.status == CommandStatus.error.name && !seen.insert(problem.id).inserted
-            seen.insert(problem.id)
-            if let position = index[pattern] {
-                if !isSame { groups[position].count += problem.count }
-            } else {
-                index[pattern] = groups.count
-                groups.append(Group(pattern: pattern, search: search, count: problem.count, newest: id, at: at))
-            }
+    package init() {}
+
+    /// Adds the newest failure.
+    /// - Parameter isComplete: false where the store keeps more failures than are added.
+    package mutating func add(_ problem: WatchState.Problem, isComplete: Bool = true) {
+        guard let id = CommandID(problem.id), let at = Timestamp(rfc3339: problem.at) else { return }
+        // The last failure of a command has two transitions: the failure, and the one that made it a dead letter.
+        let isSame = problem.status == CommandStatus.tooManyTimes.name && last == id
+        last = id
+        let (pattern, search) = Self.pattern(of: problem.reason)
+        var group = Group(pattern: pattern, search: search, count: 0, newest: id, at: at)
+        if let index = groups.firstIndex(where: { $0.pattern == pattern }) {
+            group = groups.remove(at: index)
+        } else if isSame {
+            group.count = problem.count
         }
+        (group.newest, group.at) = (id, at)
+        if !isSame { group.count += problem.count }
+        group.isComplete = group.isComplete && isComplete
+        groups.insert(group, at: 0)
+        if groups.count > Self.maxGroups { groups.removeLast() }
     }
 
     static func pattern(of reason: String) -> (pattern: String, search: String) {
