@@ -52,6 +52,19 @@ struct MonitoringFilesTests {
         }
     }
 
+    @Test func `plots begin at zero, and a number has the colours of its own thresholds`() throws {
+        for panel in files.panels {
+            let title = panel["title"]?.string ?? ""
+            let defaults = panel["fieldConfig"]?["defaults"]
+            switch panel["type"]?.string {
+            case "timeseries": #expect(defaults?["min"]?.integer == 0, "\(title)")
+            // The thresholds of Grafana make 80 of anything red.
+            case "stat": #expect(defaults?["thresholds"]?["steps"]?.elements?.isEmpty == false, "\(title)")
+            default: break
+            }
+        }
+    }
+
     @Test func `a legend shows labels that its query keeps`() {
         for target in files.targets {
             // The first grouping is the outermost one; a quantile uses up “le”.
