@@ -124,6 +124,8 @@ extension EndToEndTests {
                 #expect(!page.contains("\"/login") && !page.contains("\"/assets/"))
                 let overview = try await curl(installation, door, proxy, "\(proxy.url)/")
                 #expect(overview.contains("href=\"/sluice/commands") && !overview.contains("href=\"/commands"))
+                let bare = try await curl(installation, door, proxy, "https://localhost:\(proxy.port)/sluice")
+                #expect(try bare.contains(" 301 ") && field("location", bare).hasSuffix("/sluice/"), "\(bare)")
                 let stream = try installation.start(
                     program: "/usr/bin/curl",
                     [
