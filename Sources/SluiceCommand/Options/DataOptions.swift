@@ -15,7 +15,7 @@ struct DataOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The configuration (default: sluice.yaml in the data directory): up, coordinator and worker read it.",
+            "The configuration (default: sluice.yaml in the data directory): up, coordinator, worker and door read it.",
             valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
