@@ -20,6 +20,10 @@ final class LinkMonitor {
     private var timer = PeriodicTimer()
     /// Links that monitors have heard of: one that is used for less than a second would never be active otherwise.
     private var announced: Set<LinkKey> = []
+    /// Links that had transfers at the end of the last second.
+    private var busy: Set<LinkKey> = []
+    /// Links with a rate above 0 in their last event: they have another when it is 0, or monitors would show it for ever.
+    private var carrying: Set<LinkKey> = []
 
     private static let interval: Duration = .milliseconds(250)
     /// Workers report 20 ms after each quarter of a second; their reports are judged another 20 ms later.
@@ -101,11 +105,15 @@ final class LinkMonitor {
             guard let state = state(of: key, controller, now: now) else { continue }
             let isActive = controller.isActive(key)
             if isSecondOver {
-                log.add(state.rate, to: key)
+                log.add(isQuiet(state) ? 0 : state.rate, to: key)
                 let isNew = announced.insert(key).inserted
-                if isActive || isNew || state.circuitBreaker != nil, events.hub.wantsLinks {
-                    events.hub.link(report(of: state, controller, now: now), at: .now)
+                let ends = isQuiet(state) && carrying.contains(key)
+                if isActive || isNew || ends || state.circuitBreaker != nil, events.hub.wantsLinks {
+                    let report = report(of: state, controller, now: now)
+                    events.hub.link(report, at: .now)
+                    if report.rate != 0 { carrying.insert(key) } else { carrying.remove(key) }
                 }
+                if state.inFlight + state.highInFlight > 0 { busy.insert(key) } else { busy.remove(key) }
             }
             if !isLocked, let update = settingUpdate(of: state, isActive: isActive, controller, now: now) {
                 updates.append(update)
@@ -117,6 +125,8 @@ final class LinkMonitor {
     private func forget(_ key: LinkKey) {
         log.forget(key)
         announced.remove(key)
+        carrying.remove(key)
+        busy.remove(key)
         removeSetting(of: key)
         events.forgetTransfers(on: key)
         if let destination = key.destination, dispatch.dispatcher.links.forget(destination) {
@@ -133,12 +143,18 @@ final class LinkMonitor {
         return state
     }
 
+    /// Whether the link has had no transfer for a second: the controller keeps its last measure, which says nothing then.
+    private func isQuiet(_ state: LinkState) -> Bool {
+        state.inFlight + state.highInFlight == 0 && !busy.contains(state.key)
+    }
+
     func report(
         of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: MonotonicTime
     ) -> LinkReport {
         let clock = Self.clock()
         var report = LinkReport(state, clock: clock)
         report.maxRate = controller.maxRate(of: state.key)
+        if isQuiet(state) { report.rate = 0 }
         for qos in QualityOfService.allCases {
             report.gates[qos] = controller.waitReason(of: qos, to: state.key, now: now)?.map(clock)
         }

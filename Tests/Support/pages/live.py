@@ -1,4 +1,5 @@
 """What moves on a page and what must not: keys, new rows, questions, the age of the data, the end of a session."""
+import json
 import re
 
 from browser import *
@@ -35,6 +36,16 @@ def rows():
 def top(path):
     return driver.execute_script(
         "return document.querySelector(`#list a[href='${arguments[0]}']`).getBoundingClientRect().top", path)
+
+
+def waiting():
+    return int(text("[data-k=count-new]"))
+
+
+def settled():
+    """The number of waiting commands, once the page has that of the store."""
+    until("the present count", lambda: waiting() == json.loads(run("status", "--json"))["counts"]["new"])
+    return waiting()
 
 
 def keys():
@@ -88,10 +99,10 @@ def new_rows():
     driver.get(base + "/")
     until("the stream", lambda: state() == "live")
     driver.execute_script("document.querySelector('.attention a').focus()")
-    count = int(text("[data-k=count-new]"))
+    count = settled()
     run("pause", "--qos", "background")
     submit(3)
-    until("the count", lambda: int(text("[data-k=count-new]")) == count + 3)
+    until("the count", lambda: waiting() == count + 3)
     check("Background" not in text(".attention"), "a section has changed under the focus")
     driver.execute_script("document.activeElement.blur()")
     until("the pause", lambda: "Background" in (text(".attention") or ""))
@@ -131,16 +142,16 @@ def ages():
     """Without the door the page says of when its numbers are, and it recovers by itself."""
     driver.get(base + "/")
     until("the stream", lambda: state() == "live")
-    count = lambda: int(text("[data-k=count-new]"))
+    settled()
     for lose, win in [(lambda: network(True), lambda: network(False)), (lambda: ask("kill"), lambda: ask("start"))]:
         lose()
         until("the age", lambda: state().startswith("as of ") and state().endswith(", reconnecting"))
-        held = count()
+        held = waiting()
         submit(1)
-        check(count() == held and state().startswith("as of "), "the numbers have changed without a connection")
+        check(waiting() == held and state().startswith("as of "), "the numbers have changed without a connection")
         win()
         until("the stream", lambda: state() == "live")
-        until("the count", lambda: count() == held + 1)
+        until("the count", lambda: waiting() == held + 1)
 
 
 def network(offline):
