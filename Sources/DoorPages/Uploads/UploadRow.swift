@@ -49,8 +49,11 @@ struct UploadRow {
             } else {
                 tag(.span, .class("prog"))
             }
-            tag(.span, .live("\(key)-state"), .class("upstate \(isStalled ? "warn" : "")")) { tag(.bdi) { state } }
-            upload.state == .open ? upload.createdAt.html(now: visit.now) : upload.updatedAt.html(now: visit.now)
+            tag(.span, .live("\(key)-state"), .class("upstate \(isStalled ? "warn" : "")")) {
+                tag(.bdi) { state }
+                " "
+                (upload.state == .open ? upload.createdAt : upload.updatedAt).html(now: visit.now)
+            }
             tag(.span, .class("end")) { end }
         }
     }
