@@ -1,7 +1,7 @@
 """Uploads files with real clients through a door that is killed again and again, and compares what arrived.
 
   python3 deploy/test-uploads [--files N] [--seed N] [--clients NAME,…] [--parallel N] [--kills N] [--max-size MB]
-                               [--sluice PATH] [--json] [--keep]
+                               [--through PROXY] [--sluice PATH] [--json] [--keep]
 
   --files      files in all, shared by the clients in turn (default 100)
   --seed       decides sizes, kills, cuts and pauses (default: a new one, which is printed)
@@ -10,11 +10,12 @@
   --parallel   uploads at a time (default 4), in addition to that of the browser
   --kills      of the door for each file, on average (default 1.5)
   --max-size   of a file, in MB (default 32)
+  --through    nginx, haproxy or caddy: clients speak TLS to this proxy, which runs with its configuration of deploy/proxies
   --sluice     the program under test (default: .build/debug/sluice of this tree)
   --json       prints the result as one JSON object
   --keep       keeps the directory of the run
 
-A relay between the clients and the door reads all requests and responses. At bytes that the seed decides it stops, and the door
+A relay between the clients and the door, or between the proxy and the door, reads all requests and responses. At bytes that the seed decides it stops, and the door
 gets SIGKILL and is started again at the same port, or only the connection is cut; in the middle of a body, of the fields of a
 request, or before a response reaches its client. The same seed plans the same events; their order in time may differ.
 
@@ -28,11 +29,13 @@ creations that a client repeats although it had been told an offset, as curl doe
 EXAMPLES
   python3 deploy/test-uploads
   python3 deploy/test-uploads --files 20 --clients tuspy,curl-ietf --seed 7 --keep
+  python3 deploy/test-uploads --files 40 --through haproxy
 
 It needs the peers of `deploy/prepare test`. It ends with 1 where a file differs or a rule is broken.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -59,6 +62,7 @@ def arguments():
     parser.add_argument("--parallel", type=int, default=4, help=argparse.SUPPRESS)
     parser.add_argument("--kills", type=float, default=1.5, help=argparse.SUPPRESS)
     parser.add_argument("--max-size", type=float, default=32, help=argparse.SUPPRESS)
+    parser.add_argument("--through", choices=["nginx", "haproxy", "caddy"], help=argparse.SUPPRESS)
     parser.add_argument("--sluice", default=os.path.join(REPOSITORY, ".build/debug/sluice"), help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--keep", action="store_true", help=argparse.SUPPRESS)
@@ -73,20 +77,25 @@ def arguments():
 
 def main():
     values = arguments()
-    try:
-        import tusclient  # noqa: F401
-    except ImportError:
+    if not importlib.util.find_spec("tusclient"):
         if os.path.exists(PEERS) and not sys.executable.startswith(os.path.dirname(PEERS)):
             os.execv(PEERS, [PEERS, *sys.argv])
         print("test-uploads: the clients are not installed; run deploy/prepare test", file=sys.stderr)
         return 69
-    from trial import Trial
+    from proxy import Certificate, program
 
+    if values.through and not program(values.through):
+        print(f"test-uploads: {values.through} is not installed; run deploy/prepare test", file=sys.stderr)
+        return 69
     # The processes of the run end with it.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     print(f"test-uploads: seed {values.seed}", file=sys.stderr)
     directory = tempfile.mkdtemp(prefix="sluice-uploads.")
-    trial = Trial(values, directory)
+    certificate = Certificate(directory) if values.through else None
+    # Some clients read the certificates that they trust when they are imported.
+    from trial import Trial
+
+    trial = Trial(values, directory, certificate)
     result = trial.run()
     print(json.dumps(result) if values.json else trial.table(result))
     if values.keep or result["problems"]:

@@ -7,17 +7,18 @@ from instance import until
 
 
 class Browser:
-    def __init__(self, instance, relay):
+    def __init__(self, instance, base):
         from selenium import webdriver
 
         # Debian has the program in this package, and Selenium would look for one of its own.
         os.environ["SE_OFFLINE"] = "true"
         options = webdriver.ChromeOptions()
         options.binary_location = "/usr/bin/chromium"
-        for argument in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]:
+        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+        for argument in [*arguments, "--ignore-certificate-errors"]:
             options.add_argument(argument)
         self.driver = webdriver.Chrome(service=webdriver.ChromeService("/usr/bin/chromedriver"), options=options)
-        self.instance, self.base = instance, f"http://127.0.0.1:{relay.port}"
+        self.instance, self.base = instance, base
 
     def close(self):
         self.driver.quit()
@@ -28,7 +29,7 @@ class Browser:
         def try_it():
             try:
                 link = self.instance.login_link()
-                self.driver.get(link.replace(f":{self.instance.port}/", self.base.removeprefix("http://127.0.0.1") + "/"))
+                self.driver.get(link.replace(f"http://127.0.0.1:{self.instance.port}/", self.base + "/"))
                 self.driver.find_element(By.CSS_SELECTOR, "main button").click()
                 until("the overview", lambda: self.driver.current_url == self.base + "/", 5)
                 return True

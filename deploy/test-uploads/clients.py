@@ -17,10 +17,10 @@ class Job:
         self.deadline = None
         self.errors = []
 
-    def begin(self, seconds, instance, relay, transfer):
+    def begin(self, seconds, instance, base, transfer):
         self.deadline = time.monotonic() + seconds
-        self.endpoint = f"http://127.0.0.1:{relay.port}/uploads?route={self.route}"
-        self.instance, self.relay, self.transfer = instance, relay, transfer
+        self.endpoint = f"{base}/uploads?route={self.route}"
+        self.instance, self.transfer = instance, transfer
         self.fields = {"Authorization": f"Bearer {instance.token}", "X-File": self.name, "Idempotency-Key": f'"{self.key}"'}
 
     def again(self, error):

@@ -52,7 +52,8 @@ def put(job):
 def refuse(job, head, permitted):
     """- Raises: for an answer that a client cannot repeat its request after."""
     job.errors.append(f"{head.status}")
-    if head.status not in permitted or time.monotonic() > job.deadline:
+    # Of a proxy whose connection to the door was cut.
+    if head.status not in permitted | {502, 503, 504} or time.monotonic() > job.deadline:
         raise RuntimeError(f"answered with {head.status}")
     time.sleep(0.1)
 

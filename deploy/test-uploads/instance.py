@@ -73,11 +73,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Instance:
-    def __init__(self, directory, sluice):
+    def __init__(self, directory, sluice, settings=""):
         self.directory, self.data, self.sluice = directory, f"{directory}/data", sluice
         self.destination = Destination()
         with open(f"{directory}/sluice.yaml", "w") as file:
-            file.write(ROUTES % self.destination.server_address[1])
+            file.write(settings + ROUTES % self.destination.server_address[1])
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]

@@ -1,6 +1,7 @@
 """One run: its files, its clients, and the check at the end."""
 
 import hashlib
+import os
 import queue
 import random
 import sys
@@ -14,6 +15,7 @@ from browser import Browser
 from instance import Instance, until
 from ledger import Ledger, Transfer
 from plan import Plan, events
+from proxy import Proxy
 from relay import Relay
 
 RUN = {
@@ -23,18 +25,24 @@ RUN = {
 # Around the largest body that is kept in the store, and around the slices of the page.
 EDGES = [0, 1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, (8 << 20) - 1, 8 << 20, (8 << 20) + 1]
 VERSIONS = [3, 5, 6, 8, 9, None]
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Seconds for one file.
 LIMIT = 300
 
 
 class Trial:
-    def __init__(self, values, directory):
+    def __init__(self, values, directory, certificate):
         self.values, self.directory = values, directory
         self.source = random.Random(values.seed)
-        self.instance = Instance(directory, values.sluice)
+        self.proxy = Proxy(values.through, directory, REPOSITORY) if values.through else None
+        self.instance = Instance(directory, values.sluice, self.proxy.settings if self.proxy else "")
         self.ledger = Ledger()
         self.plan = Plan(self.instance)
         self.relay = Relay(self.ledger, self.plan, self.instance)
+        self.base = f"http://127.0.0.1:{self.relay.port}"
+        if self.proxy:
+            self.proxy.start(self.relay.port, certificate)
+            self.base = self.proxy.url
         self.problems, self.done, self.browser = [], 0, None
         self.jobs = [self.job(number) for number in range(values.files)]
 
@@ -83,6 +91,8 @@ class Trial:
         finally:
             if self.browser:
                 self.browser.close()
+            if self.proxy:
+                self.proxy.stop()
             self.relay.close()
             self.instance.stop()
         self.problems += self.ledger.faults
@@ -106,7 +116,7 @@ class Trial:
 
     def browse(self, waiting):
         try:
-            self.browser = Browser(self.instance, self.relay)
+            self.browser = Browser(self.instance, self.base)
             self.browser.log_in()
         except Exception as error:
             self.problems.append(f"the browser does not start: {error}")
@@ -115,7 +125,7 @@ class Trial:
             self.upload(waiting.get(), self.browser.upload)
 
     def upload(self, job, run):
-        job.begin(LIMIT, self.instance, self.relay, self.ledger.transfers[job.name])
+        job.begin(LIMIT, self.instance, self.base, self.ledger.transfers[job.name])
         try:
             job.url = run(job)
             outcome = "ok"
