@@ -34,6 +34,8 @@ extension UploadEngine {
         let length = upload.length ?? request.statedLength
         let limit = min(length ?? .max, maxSize(upload.facts))
         try request.check(upload, length: length, limit: limit)
+        // Known only now: the creation has promised room for a step.
+        if let length, upload.length == nil { try await reserve(id, length...length) }
         let file = try await onDisk { [path = spool.file(of: id)] () throws(SystemError) in try SpoolFile(path) }
         let checkpoints = UploadCheckpoints(
             self, file, upload: upload, length: request.statedLength, progress: progress)
@@ -42,8 +44,7 @@ extension UploadEngine {
             partSize: { [self] in partSize() },
             reserve: { [self] end throws(UploadError) in
                 guard length == nil else { return }
-                let step = Self.reservationStep
-                try await reserve(id, min((end + step - 1) / step * step, limit))
+                try await reserveStep(id, from: end, limit: limit)
             },
             written: { [statistics] bytes in
                 statistics.received(upload, bytes: Int64(bytes.count))

@@ -54,7 +54,7 @@ extension UploadEngine {
         upload.storage = .row
         upload.idempotencyKey = key?.name
         upload.fingerprint = key?.fingerprint
-        try await reserve(upload.id, length)
+        try await reserve(upload.id, length...length)
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
             try await onDisk { () throws(SystemError) in

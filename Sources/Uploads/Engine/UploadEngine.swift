@@ -112,7 +112,11 @@ package final class UploadEngine: UploadService {
         upload.idempotencyKey = key?.name
         upload.fingerprint = key?.fingerprint
         upload.storage = .file
-        try await reserve(upload.id, length ?? Self.reservationStep)
+        if let length {
+            try await reserve(upload.id, length...length)
+        } else {
+            try await reserveStep(upload.id, from: 1, limit: maxSize(facts))
+        }
         var isKept = false
         defer { if !isKept { space.withLock { $0.release(upload.id) } } }
         // Before the file, so that every file has a row.
@@ -140,12 +144,24 @@ package final class UploadEngine: UploadService {
     // MARK: Space
 
     /// Room is promised in steps to an upload whose length is not known.
-    static let reservationStep: Int64 = 64 << 20
+    private static let reservationStep: Int64 = 64 << 20
+
+    /// Promises room in the spool to an upload whose length is not known.
+    /// - Parameters:
+    ///   - end: bytes that it needs now.
+    ///   - limit: the size that it may have.
+    /// - Throws: `noSpace`.
+    func reserveStep(_ id: CommandID, from end: Int64, limit: Int64) async throws(UploadError) {
+        let step = Self.reservationStep
+        let next = (end + step - 1) / step * step
+        try await reserve(id, end...max(end, min(next, limit)))
+    }
 
     /// Promises room in the spool.
+    /// - Parameter size: the bytes that the upload needs, and those that it gets where there is room.
     /// - Throws: `noSpace`.
-    func reserve(_ id: CommandID, _ size: Int64) async throws(UploadError) {
-        guard space.withLock({ $0.size(of: id) < size }) else { return }
+    func reserve(_ id: CommandID, _ size: ClosedRange<Int64>) async throws(UploadError) {
+        guard space.withLock({ $0.size(of: id) < size.lowerBound }) else { return }
         let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
         guard free.files > 1000 else {
             throw UploadError(.noSpace, "The file system of \(spool.path) has too few free inodes; remove files there.")
@@ -163,13 +179,13 @@ package final class UploadEngine: UploadService {
         case .quota(let available)?:
             throw UploadError(
                 .noSpace,
-                "The spool has room for \(available) more bytes of uploads, and this one needs \(size); wait until others "
+                "The spool has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); wait until others "
                     + "are sent on, or raise the quota.")
         case .disk(let available)?:
             throw UploadError(
                 .noSpace,
-                "The disk of \(spool.path) has room for \(available) more bytes of uploads, and this one needs \(size); make "
-                    + "room, or try later.")
+                "The disk of \(spool.path) has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); "
+                    + "make room, or try later.")
         }
     }
 

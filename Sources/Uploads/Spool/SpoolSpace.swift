@@ -22,18 +22,23 @@ struct SpoolSpace: Sendable, Equatable {
         case disk(available: Int64)
     }
 
-    /// Promises room for an upload of `size` bytes, in addition to those that it has.
-    /// - Parameter free: bytes that the disk has free.
+    /// Promises room for an upload, in addition to that which it has.
+    /// - Parameters:
+    ///   - size: the bytes that it needs now, and those that it may come to need. Of the latter it gets at most an eighth
+    ///     of the room, so that several uploads of unknown length find some in a small spool.
+    ///   - free: bytes that the disk has free.
     mutating func reserve(
-        _ id: CommandID, size: Int64, free: Int64, minFree: Int64, quota: Int64?
+        _ id: CommandID, size: ClosedRange<Int64>, free: Int64, minFree: Int64, quota: Int64?
     ) throws(Refusal) {
         let old = shares[id] ?? Share(size: 0, unallocated: 0)
-        let growth = size - old.size
-        guard growth > 0 else { return }
-        if let quota, used + growth > quota { throw .quota(available: max(quota - used, 0)) }
+        let needed = size.lowerBound - old.size
+        guard needed > 0 else { return }
+        let share = quota.map { $0 - used } ?? .max
+        guard needed <= share else { throw .quota(available: max(share, 0)) }
         let available = free - unallocated - minFree
-        guard growth <= available else { throw .disk(available: max(available, 0)) }
-        set(id, Share(size: size, unallocated: old.unallocated + growth))
+        guard needed <= available else { throw .disk(available: max(available, 0)) }
+        let growth = max(needed, min(size.upperBound - old.size, min(share, available) / 8))
+        set(id, Share(size: old.size + growth, unallocated: old.unallocated + growth))
     }
 
     /// An upload that is there already.

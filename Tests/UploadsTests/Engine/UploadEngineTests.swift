@@ -300,31 +300,4 @@ struct UploadEngineTests {
         let other = try await uploadError { try await engine.concatenate([part.id], facts, key: key) }
         #expect(other.code == .keyConflict)
     }
-
-    @Test func `room is refused before the first byte, and free again after the end`() async throws {
-        let rig = try UploadRig { $0.quota = 100 }
-        let engine = rig.engine()
-        let first = try await engine.create(length: 60)
-        let refused = try await uploadError { try await engine.create(length: 41) }
-        #expect(refused.code == .noSpace && refused.message.contains("40 more bytes"))
-        #expect(try await engine.create(length: 40).state == .open)
-        try await engine.terminate(first.id)
-        #expect(try await engine.create(length: 60).state == .open)
-        // A new door counts what is there.
-        let next = rig.engine()
-        _ = try await next.recover()
-        #expect(try await uploadError { try await next.create(length: 1) }.code == .noSpace)
-        // As `sluice uploads remove` does.
-        let shard = first.id.shard(of: 2)
-        let second = try #require(
-            try rig.store.uploads(shard: shard, state: .open, order: .newestFirst, after: nil, limit: 1).first
-                ?? rig.store.uploads(shard: 1 - shard, state: .open, order: .newestFirst, after: nil, limit: 1).first)
-        let writes = [UploadWrite.end(second.id, reason: "removed", due: nil), .dropBytes(second.id)]
-        _ = try rig.store.apply(writes, shard: second.id.shard(of: 2), now: rig.now)
-        try FileManager.default.removeItem(atPath: rig.spool.file(of: second.id))
-        _ = await next.tidy()
-        #expect(try await next.create(length: second.length).state == .open)
-        let floor = try UploadRig { $0.minFree = .max / 2 }
-        #expect(try await uploadError { try await floor.engine().create(length: 1) }.code == .noSpace)
-    }
 }
