@@ -6,7 +6,8 @@ struct UploadsCommand: ParsableCommand {
         abstract: "List and remove the uploads that the door has taken.",
         discussion: """
             An upload is open until its last byte is on disk. With a route it becomes a command or a flow of the same id, which \
-            “sluice status ID” shows; without one its bytes stay in spool/uploads of the data directory until it is removed.
+            “sluice status ID” shows; without one its bytes stay in spool/uploads of the data directory until it is removed. \
+            One that its client may ask for stays in the list for a day after its bytes were deleted.
 
             EXAMPLES
               sluice uploads list

@@ -7,4 +7,7 @@ package enum UploadProtocol: String, Sendable, CaseIterable {
     case plain
     /// `multipart/form-data`.
     case form
+
+    /// Whether a client goes on with an upload by its URL.
+    package var isResumable: Bool { self == .tus || self == .resumable }
 }

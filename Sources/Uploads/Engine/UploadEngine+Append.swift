@@ -96,12 +96,20 @@ extension UploadEngine {
         if isWhole, !isCut || request.completion == .atLength {
             return try await complete(upload, file, length: end)
         }
+        // Only bytes keep an upload from expiring: a client could hold its room by empty requests otherwise.
+        let due = end > upload.offset ? clock() + limits.maxAge : upload.due
         let change = try await commit(
-            .advance(id, offset: end, length: request.statedLength, due: clock() + limits.maxAge),
-            offset: checkpoints.durable)
-        guard let now = change.upload else { throw .notFound(id) }
+            .advance(id, offset: end, length: request.statedLength, due: due), offset: checkpoints.durable)
+        let now = try Self.upload(id, after: change)
         if isCut { throw Self.interrupted(id, at: now.offset, signal) }
         return now
+    }
+
+    /// - Throws: `gone` where another process has ended the upload meanwhile, as `sluice uploads remove` does.
+    private static func upload(_ id: CommandID, after change: UploadChange) throws(UploadError) -> Upload {
+        guard let upload = change.upload else { throw .notFound(id) }
+        guard change.isApplied || upload.state != .ended else { throw .ended(upload) }
+        return upload
     }
 
     private static func interrupted(_ id: CommandID, at offset: Int64, _ signal: StopSignal) -> UploadError {
@@ -170,7 +178,7 @@ extension UploadEngine {
             default: throw error
             }
         }
-        guard let now = change.upload else { throw .notFound(id) }
+        let now = try Self.upload(id, after: change)
         space.withLock { $0.settle(id, size: length) }
         statistics.completed(now, submission, at: clock())
         if let command = now.command, command != id {

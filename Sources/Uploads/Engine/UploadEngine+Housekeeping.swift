@@ -71,8 +71,8 @@ extension UploadEngine {
             _ = try await commit(.remove(id))
         case .complete:
             guard let command = upload.command else {
-                // A part of a concatenation, or one whose time has come.
-                return try await forget(upload, now)
+                guard upload.isPartial else { return try await forget(upload, now) }
+                return try await end(id, reason: "no final upload was made of it for \(Int(limits.maxAge.seconds)) s")
             }
             let found: Command?
             do throws(StoreError) {
@@ -88,11 +88,13 @@ extension UploadEngine {
         }
     }
 
+    /// Deletes the bytes of a complete upload. Its row stays for a day where its client may come back: the response to
+    /// its last bytes may be lost, and a client that finds no upload sends the whole file again.
     private func forget(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {
         await dropBytes(of: upload)
-        let end = upload.createdAt + Self.memory
-        if upload.idempotencyKey != nil, end > now {
-            // The request may come again: its response may be lost, and the command may have succeeded meanwhile.
+        // The time of the completion is not kept. Bytes that are deleted only now were needed until now.
+        let end = (upload.storage == .none ? upload.createdAt : now) + Self.memory
+        if upload.mayBeAskedFor, end > now {
             _ = try await commit(.postpone(upload.id, due: end))
         } else {
             _ = try await commit(.remove(upload.id))

@@ -44,4 +44,7 @@ extension UploadError {
 extension Upload {
     /// Whether it only becomes a part of others.
     var isPartial: Bool { facts.concatenation == .partial }
+
+    /// Whether its client knows a way to ask for it: its URL, or the idempotency key of its creation.
+    var mayBeAskedFor: Bool { facts.origin.isResumable || idempotencyKey != nil }
 }

@@ -79,6 +79,24 @@ struct UploadEngineTests {
         #expect(try await engine.send(rest, to: upload.id, at: 1500).state == .complete)
     }
 
+    @Test(arguments: [2, 3])
+    func `a request whose upload another process ends states no offset`(length: Int64) async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let upload = try await engine.create(length: length)
+        let request = UploadAppend(offset: 0, size: 2, completion: .atLength)
+        let error = try await uploadError {
+            try await engine.append(request, to: upload.id) { receiver in
+                [1, 2].withUnsafeBytes { receiver.add(UnsafeRawBufferPointer(rebasing: $0.prefix(2))) }
+                try await receiver.flush()
+                // As `sluice uploads remove` does.
+                let end = UploadWrite.end(upload.id, reason: "removed", due: nil)
+                _ = try rig.store.apply([end], shard: upload.id.shard(of: 2), now: rig.now)
+            }
+        }
+        #expect(error.code == .gone && error.message.contains("removed"), "\(error)")
+    }
+
     @Test func `more bytes than the length are refused, and none of them is kept`() async throws {
         let rig = try UploadRig { $0.maxSize = 100 }
         let engine = rig.engine()

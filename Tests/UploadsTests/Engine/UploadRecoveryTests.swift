@@ -92,6 +92,53 @@ struct UploadRecoveryTests {
         #expect(try await uploadError { try await engine.upload(idle.id) }.code == .notFound)
     }
 
+    @Test func `a request without bytes does not keep an upload from expiring`() async throws {
+        let rig = try UploadRig { $0.maxAge = .seconds(100) }
+        let engine = rig.engine()
+        let upload = try await engine.create(length: 6)
+        try await engine.send([1], to: upload.id, at: 0)
+        rig.advance(.seconds(60))
+        try await engine.send([], to: upload.id, at: 1)
+        _ = try await uploadError { try await engine.send([1, 2], to: upload.id, at: 1, cutsAfter: 0) }
+        rig.advance(.seconds(41))
+        #expect(await engine.tidy() == 1)
+        #expect(try await uploadError { try await engine.upload(upload.id) }.code == .gone)
+    }
+
+    @Test func `a finished part that no final upload takes expires, and its client is told`() async throws {
+        let rig = try UploadRig { $0.maxAge = .seconds(100) }
+        let engine = rig.engine()
+        let part = try await engine.create(length: 1) { $0.concatenation = .partial }
+        try await engine.send([1], to: part.id, at: 0)
+        rig.advance(.seconds(101))
+        while await engine.tidy() > 0 {}
+        #expect(rig.bytes(part.id) == nil)
+        let error = try await uploadError { try await engine.upload(part.id) }
+        #expect(error.code == .gone && error.message.contains("no final upload"), "\(error)")
+    }
+
+    @Test(arguments: [nil, "key"])
+    func `a client that has lost the last response finds its upload a day after the success`(
+        route: String?
+    ) async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        // With a unique key, the second upload becomes the command of the first.
+        for _ in 0..<(route == nil ? 1 : 2) {
+            let upload = try await engine.create(route ?? "noop", length: 2)
+            let whole = try await engine.send([1, 2], to: upload.id, at: 0)
+            if whole.command == upload.id { try rig.succeed([upload.id]) }
+            rig.advance(.seconds(3600))
+            while await engine.tidy() > 0 {}
+            #expect(try rig.spooledFiles().isEmpty)
+            #expect(try await engine.upload(upload.id).offset == 2)
+            #expect(try await engine.send([], to: upload.id, at: 2).state == .complete)
+            rig.advance(.seconds(86_400))
+            while await engine.tidy() > 0 {}
+            #expect(try rig.store.upload(upload.id) == nil)
+        }
+    }
+
     @Test func `the bytes of a command stay until its success, and for the retention after it`() async throws {
         let rig = try UploadRig(rules: TestRules(retention: .seconds(50)))
         let engine = rig.engine()
@@ -108,7 +155,6 @@ struct UploadRecoveryTests {
         rig.advance(.seconds(4000))
         while await engine.tidy() > 0 {}
         #expect(rig.bytes(upload.id) == nil)
-        #expect(try rig.store.upload(upload.id) == nil)
         // An upload without a route stays until a person removes it.
         let kept = try await engine.create(length: 0)
         rig.advance(.seconds(10_000_000))

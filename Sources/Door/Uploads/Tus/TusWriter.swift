@@ -80,7 +80,8 @@ struct TusWriter {
 
     private func common(_ upload: Upload) -> HTTPFields {
         var fields: HTTPFields = [.tusResumable: TusReader.version]
-        if upload.state == .open, let due = upload.due {
+        // A finished part expires where no final upload takes it.
+        if upload.state == .open || upload.facts.concatenation == .partial, let due = upload.due {
             fields[.uploadExpires] = DoorDate.text(seconds: due.milliseconds / 1000)
         }
         fields[.sluiceCommandID] = upload.command.map { "\($0)" }
