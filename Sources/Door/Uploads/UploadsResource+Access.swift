@@ -19,12 +19,14 @@ extension UploadsResource {
         } catch let error as UploadError where error.code == .notFound {
             throw UploadProblems.notFound("\(id)")
         }
-        let isOwn = upload.facts.token == principal?.token
-        guard isOwn || scope.map({ principal?.scopes.contains($0) == true }) == true else {
+        guard isOwn(upload, principal) || scope.map({ principal?.scopes.contains($0) == true }) == true else {
             throw UploadProblems.notFound("\(id)")
         }
         return upload
     }
+
+    /// Whether the token of a request has created the upload.
+    func isOwn(_ upload: Upload, _ principal: Principal?) -> Bool { upload.facts.token == principal?.token }
 
     /// The route of a new upload: that of the query, else the stated one.
     /// - Parameter isRequired: false for a part of others, which becomes nothing by itself.

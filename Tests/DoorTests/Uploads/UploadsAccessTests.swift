@@ -78,13 +78,38 @@ struct UploadsAccessTests {
         #expect(!text.contains("YWJj") && !text.contains("studio"))
     }
 
-    @Test func `a look without taking over asks the engine only for HEAD`() async throws {
+    /// A client of a door that looks uploads up without stopping their requests.
+    private var looking: UploadsClient {
         var client = client
-        let uploads = client.uploads
-        client.options.find = { id in
+        client.options.find = { [uploads = client.uploads] id in
             guard let upload = uploads.stored(id) else { throw UploadError(.notFound, "There is no such upload.") }
             return upload
         }
+        return client
+    }
+
+    @Test(arguments: [[.tusResumable: "1.0.0"], [.uploadDraftInteropVersion: "9"], [:]] as [HTTPFields])
+    func `a look by a token that may only read stops no request`(fields: HTTPFields) async throws {
+        var client = looking
+        let created = try await client.send(.post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "5"])
+        client.principal = Principal(token: "pages", name: "pages", scopes: [.read])
+        #expect(try await client.send(.head, created.path, fields)[.uploadOffset] == "0")
+        #expect(client.uploads.calls == [.create])
+    }
+
+    @Test(arguments: [UploadProtocol.plain, .form])
+    func `a look stops no request that cannot be resumed`(origin: UploadProtocol) async throws {
+        let client = looking
+        var facts = UploadFacts(origin: origin)
+        facts.token = "studio"
+        let upload = client.uploads.insert(Upload(id: CommandID(), length: 5, facts: facts, createdAt: .now))
+        #expect(try await client.send(.head, "/uploads/\(upload.id)").status == 200)
+        #expect(client.uploads.calls.isEmpty)
+    }
+
+    @Test func `a look without taking over asks the engine only for HEAD`() async throws {
+        let client = looking
+        let uploads = client.uploads
         let created = try await client.send(.post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "5"])
         _ = try await client.send(.get, created.path)
         _ = try await client.send(.patch, created.path, Self.patch, body: [1])

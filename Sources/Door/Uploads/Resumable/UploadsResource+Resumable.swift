@@ -58,7 +58,7 @@ extension UploadsResource {
     func statusOfResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
         let writer = writer(dialect, request)
         do {
-            return try writer.status(try await durable(find(request, or: .read)))
+            return try writer.status(try await durable(find(request, or: .read), request))
         } catch let error as UploadError {
             throw writer.problem(error)
         }

@@ -36,7 +36,7 @@ extension UploadsResource {
     func statusOfTus(_ request: DoorRequest) async throws -> UploadReply {
         try await reportingTus(isHead: true) {
             let upload = try await find(request, or: .read)
-            return try tusWriter(request).status(try await finished(durable(upload)))
+            return try tusWriter(request).status(try await finished(durable(upload, request), request))
         }
     }
 
@@ -56,7 +56,7 @@ extension UploadsResource {
             let others = writer(ResumableDialect(nil), request)
             let upload: Upload
             do {
-                upload = try await durable(found)
+                upload = try await durable(found, request)
             } catch let error as UploadError where found.facts.origin == .resumable {
                 // Clients of the draft ask again after 5xx, and after 4xx they give up.
                 throw others.problem(error)
@@ -69,22 +69,29 @@ extension UploadsResource {
                 reply.fields[.uploadLength] = nil
                 return reply
             }
-            let whole = try await finished(upload)
+            let whole = try await finished(upload, request)
             var reply = try tusWriter(request).status(whole)
             for field in others.fields(whole) { reply.fields[field.name] = field.value }
             return reply
         }
     }
 
-    /// An upload whose bytes so far are durable. A look by a token that does not send it stops no request.
-    func durable(_ upload: Upload) async throws -> Upload {
-        upload.state == .open ? try await service.upload(upload.id) : upload
+    /// An upload whose bytes so far are durable: the request that sends them is stopped, since its client asks for the
+    /// offset only after it has lost the connection. A token that does not send the upload stops none, and a request that
+    /// cannot be resumed goes on.
+    func durable(_ upload: Upload, _ request: DoorRequest) async throws -> Upload {
+        guard upload.state == .open, upload.facts.origin.isResumable, isOwn(upload, request.principal) else {
+            return upload
+        }
+        return try await service.upload(upload.id)
     }
 
     /// Completes a tus upload that has all its bytes and whose completion has failed: HEAD may not say that it is
     /// complete before, and its client sends nothing more.
-    private func finished(_ upload: Upload) async throws -> Upload {
-        guard upload.facts.origin == .tus, upload.state == .open, upload.offset == upload.length else { return upload }
+    private func finished(_ upload: Upload, _ request: DoorRequest) async throws -> Upload {
+        guard upload.facts.origin == .tus, upload.state == .open, upload.offset == upload.length,
+            isOwn(upload, request.principal)
+        else { return upload }
         let empty = UploadAppend(offset: upload.offset, size: 0, completion: .atLength)
         return try await append(empty, to: upload.id) { _ in }
     }
