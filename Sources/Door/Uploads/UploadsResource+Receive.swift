@@ -29,6 +29,27 @@ extension UploadsResource {
         }
     }
 
+    /// An upload that a request has created, or an earlier one with its idempotency key: that one may still run, on a
+    /// connection that is dead, and is stopped.
+    func repeated(_ upload: Upload, _ key: IdempotencyKey?) async throws(UploadError) -> Upload {
+        upload.state == .open && key != nil ? try await service.upload(upload.id) : upload
+    }
+
+    /// Takes the bytes of a request that creates an upload. The same request again, by its idempotency key, goes on where
+    /// the first one was cut.
+    /// - Parameter take: gets the rest of the request, and the number of bytes at its start that are durable.
+    func takeRest(
+        _ append: UploadAppend, of upload: Upload, _ take: (UploadAppend, _ skipped: Int64) async throws -> Upload
+    ) async throws -> Upload {
+        guard upload.offset > 0 else { return try await take(append, 0) }
+        // The checksum is of all bytes of the request: its offset has not moved before they were verified.
+        guard append.checksum == nil, !append.hasTrailingChecksum else { return upload }
+        var rest = append
+        rest.offset = upload.offset
+        rest.size = append.size.map { max(0, $0 - upload.offset) }
+        return try await take(rest, upload.offset)
+    }
+
     /// Takes an upload in one request, which its client cannot resume. With an idempotency key the same request again
     /// goes on where the first one was cut; without one its bytes are deleted.
     /// - Parameters:
@@ -43,7 +64,7 @@ extension UploadsResource {
             try await receive(0, collected)
             return try await service.store(facts, collected.whole(), key: key)
         }
-        let upload = try await service.create(facts, length: size, key: key)
+        let upload = try await repeated(service.create(facts, length: size, key: key), key)
         switch upload.state {
         case .complete: return upload
         case .ended: throw UploadError(.gone, upload.reason ?? "The upload with this idempotency key has ended.")

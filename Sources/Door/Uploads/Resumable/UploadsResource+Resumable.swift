@@ -22,10 +22,11 @@ extension UploadsResource {
             return try await createPlain(request)
         }
         return try await reporting(writer) {
+            let key = try key(request)
             var upload = try await service.create(
-                try resumableFacts(creation, request, dialect), length: creation.length, key: try key(request))
+                try resumableFacts(creation, request, dialect), length: creation.length, key: key)
             do {
-                upload = try await receive(creation.append, upload, writer, request)
+                upload = try await receive(creation.append, repeated(upload, key), writer, request)
             } catch let error as UploadError {
                 let error = await endIfExceeded(error, upload)
                 throw writer.problem(error, provided: 0, location: location(request)(upload.id))
@@ -105,14 +106,17 @@ extension UploadsResource {
         if options.sendsInterimResponses, append.size != 0, let fields = writer.interim(upload) {
             try await request.sendInterim(.uploadResumptionSupported, fields)
         }
-        return try await receive(append, upload.id, writer, request)
+        return try await takeRest(append, of: upload) { append, skipped in
+            try await receive(append, upload.id, writer, request, skipping: skipped)
+        }
     }
 
     /// Takes the bytes of a request, and states the durable offset meanwhile to a client that understands 104.
     private func receive(
-        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest
+        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest,
+        skipping count: Int64 = 0
     ) async throws -> Upload {
-        let take: Receive = { try await Self.send(request.body, to: $0) }
+        let take: Receive = { try await Self.send(request.body, skipping: count, to: $0) }
         guard options.sendsInterimResponses else { return try await self.append(append, to: id, take) }
         let interim = InterimProgress { offset in
             guard let fields = writer.progress(offset) else { return }

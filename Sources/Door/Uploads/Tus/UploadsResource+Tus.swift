@@ -100,11 +100,15 @@ extension UploadsResource {
         var facts = try tusFacts(creation.metadata, request, isPartial: creation.isPartial)
         if creation.isPartial { facts.concatenation = .partial }
         facts.digest = try DigestFields.read(.reprDigest, request.fields)
-        var upload = try await service.create(facts, length: creation.length, key: try key(request))
+        let key = try key(request)
+        var upload = try await service.create(facts, length: creation.length, key: key)
         do {
+            upload = try await repeated(upload, key)
             if upload.state == .ended { throw UploadError(.gone, upload.reason ?? "The upload has ended.") }
             if upload.state == .open, let append = creation.append {
-                upload = try await self.append(append, to: upload.id, body(append, request))
+                upload = try await takeRest(append, of: upload) { append, skipped in
+                    try await self.append(append, to: upload.id, body(append, request, skipping: skipped))
+                }
             } else if upload.state == .open, creation.length == 0 {
                 // Clients send no PATCH to an upload without bytes.
                 let empty = UploadAppend(offset: 0, size: 0, completion: .atLength)
@@ -159,9 +163,9 @@ extension UploadsResource {
     }
 
     /// Reads the body, and the checksum in its trailers.
-    private func body(_ append: UploadAppend, _ request: DoorRequest) -> Receive {
+    private func body(_ append: UploadAppend, _ request: DoorRequest, skipping count: Int64 = 0) -> Receive {
         { receiver in
-            try await Self.send(request.body, to: receiver)
+            try await Self.send(request.body, skipping: count, to: receiver)
             if append.hasTrailingChecksum { receiver.setChecksum(try TusChecksum.read(trailers: request.trailers())) }
         }
     }
