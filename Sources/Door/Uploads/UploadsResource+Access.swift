@@ -102,11 +102,18 @@ extension UploadsResource {
     /// Answers the request that completes an upload, with the digest that the client wants.
     func completed(_ upload: Upload, _ request: DoorRequest) async -> UploadReply {
         var reply = PlainWriter.completed(upload, location: location(request)(upload.id))
-        guard let algorithm = DigestFields.wanted(request.fields) else { return reply }
+        reply.fields[.reprDigest] = await wantedDigest(of: upload, request)
+        return reply
+    }
+
+    /// `Repr-Digest` of a complete upload, where this request wants it, or the one that created the upload has.
+    func wantedDigest(of upload: Upload, _ request: DoorRequest) async -> String? {
+        guard upload.state == .complete,
+            let algorithm = DigestFields.wanted(request.fields) ?? upload.facts.wantedDigest
+        else { return nil }
         var digest = upload.facts.digest
         if digest?.algorithm != algorithm { digest = await options.digest?(upload, algorithm) }
-        reply.fields[.reprDigest] = digest.flatMap(DigestFields.text)
-        return reply
+        return digest.flatMap(DigestFields.text)
     }
 
     /// Runs a request of a protocol, and turns the errors of the engine into its problems.

@@ -16,6 +16,7 @@ extension UploadFacts {
             members.append(
                 .init("digest", .object([.init(digest.algorithm.rawValue, .string(Hexadecimal.text(digest.bytes)))])))
         }
+        add("wantedDigest", wantedDigest?.rawValue)
         switch concatenation {
         case .partial?: members.append(.init("isPartial", .bool(true)))
         case .final(let parts)?: members.append(.init("parts", .array(parts.map { .string($0.description) })))
@@ -41,6 +42,7 @@ extension UploadFacts {
             else { return nil }
             self.digest = digest
         }
+        wantedDigest = value["wantedDigest"]?.string.flatMap { UploadDigest.Algorithm(rawValue: $0) }
         if value["isPartial"]?.bool == true { concatenation = .partial }
         if let parts = value["parts"]?.elements {
             let ids = parts.compactMap { $0.string.flatMap { CommandID($0) } }

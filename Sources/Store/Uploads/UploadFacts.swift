@@ -15,6 +15,8 @@ package struct UploadFacts: Sendable, Equatable {
     package var token: String?
     /// The required digest of all bytes; the completion is refused where it differs.
     package var digest: UploadDigest?
+    /// The algorithm of the digest that the client wants to be told when the upload is complete; nil: none.
+    package var wantedDigest: UploadDigest.Algorithm?
     /// Its part in a concatenation of tus; nil for most.
     package var concatenation: Concatenation?
     /// The version of `Upload-Draft-Interop-Version` that the client speaks; nil without one.

@@ -145,6 +145,65 @@ struct TusUploadTests {
         #expect(client.uploads.stored(try #require(created.id))?.offset == (status == 204 ? 11 : 0))
     }
 
+    @Test(
+        arguments: [
+            [.trailer: "Upload-Checksum", .uploadChecksum: "crc32 DUoRhQ=="],
+            [.contentDigest: "md5=:XrY7u+Ae7tCTyyK7j1rNww==:", .uploadChecksum: "crc32 DUoRhQ=="],
+            [.contentDigest: "md5=:AA:"], [.contentEncoding: "gzip"],
+        ] as [HTTPFields])
+    func `bytes with two checksums, or with a coding, are refused`(more: HTTPFields) async throws {
+        let created = try await create()
+        let answer = try await patch(created.path, 0, "hello world", more)
+        #expect(answer.status == 400 || answer.status == 415)
+        #expect(client.uploads.stored(try #require(created.id))?.offset == 0)
+        let whole = fields(fields(more, [.uploadLength: "11"]), Self.patch)
+        #expect(try await client.send(.post, "/uploads", whole, body: Array("hello world".utf8)).id == nil)
+    }
+
+    @Test func `Content-Digest is a checksum of the bytes of a request`() async throws {
+        let created = try await create()
+        let wrong = try await patch(
+            created.path, 0, "hello world", [.contentDigest: "md5=:XrY7u+Ae7tCTyyK7j1rNww==:"])
+        #expect(wrong.status == 460)
+        #expect(client.uploads.stored(try #require(created.id))?.offset == 0)
+    }
+
+    @Test(arguments: [nil, "crc32 DUoRhQ=="])
+    func `a creation with bytes, repeated under its key, goes on where the first one was cut`(
+        checksum: String?
+    ) async throws {
+        var fields = fields([.uploadLength: "11", .idempotencyKey: "\"k\"", .contentLength: "11"], Self.patch)
+        fields[.uploadChecksum] = checksum
+        let cut = UploadsClient.stream([Array("hello ".utf8)], isCut: true)
+        let first = try await client.send(.post, "/uploads", fields, body: cut)
+        // Bytes that cannot be verified are not kept.
+        #expect(client.uploads.stored(try #require(first.id))?.offset == (checksum == nil ? 6 : 0))
+        let again = try await client.send(.post, "/uploads", fields, body: Array("hello world".utf8))
+        #expect(again.status == 201 && again.id == first.id && again[.uploadOffset] == "11")
+        #expect(client.uploads.bytes(try #require(first.id)) == Array("hello world".utf8))
+    }
+
+    @Test func `the wanted digest is answered when the upload is complete`() async throws {
+        var client = client
+        client.options.digest = { _, algorithm in UploadDigest(algorithm, Array(repeating: 7, count: algorithm.size)) }
+        let created = try await client.send(
+            .post, "/uploads", fields([.uploadLength: "2", .wantReprDigest: "md5=1"], Self.patch), body: [1])
+        #expect(created[.reprDigest] == nil)
+        let last = try await client.send(
+            .patch, created.path, fields([.uploadOffset: "1"], Self.patch), body: [2])
+        #expect(last.status == 204 && last[.reprDigest] == "md5=:BwcHBwcHBwcHBwcHBwcHBw==:")
+    }
+
+    @Test func `a finished part says when it expires`() async throws {
+        let part = try await create([.uploadLength: "2", .uploadConcat: "partial"])
+        let id = try #require(part.id)
+        var upload = try #require(client.uploads.stored(id))
+        (upload.state, upload.due) = (.complete, Timestamp(milliseconds: 1_767_225_600_000))
+        client.uploads.insert(upload, bytes: [1, 2])
+        let head = try await client.send(.head, part.path, Self.version)
+        #expect(head[.uploadOffset] == "2" && head[.uploadExpires] == "Thu, 01 Jan 2026 00:00:00 GMT")
+    }
+
     @Test func `the last PATCH may be repeated without bytes`() async throws {
         let created = try await create()
         _ = try await patch(created.path, 0, "hello world")

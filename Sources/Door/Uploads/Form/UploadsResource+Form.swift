@@ -8,6 +8,13 @@ extension UploadsResource {
     /// Takes each file of a form as an upload. The fields `route` and `name` apply to the files after them.
     func createForm(_ request: DoorRequest) async throws -> UploadReply {
         let body = FormBody(request.body, boundary: try MultipartBoundary.read(request.fields), memory: request.memory)
+        // A file is complete, and becomes its command, before the form ends.
+        guard !request.fields.contains(.contentDigest), !request.fields.contains(.reprDigest) else {
+            throw Problem(
+                .badRequest, "invalid-digest",
+                "The digest of a form cannot be checked before its files are used; send the file alone, by PUT or POST."
+            )
+        }
         var uploads: [Upload] = []
         do {
             var stated = (route: String?.none, name: String?.none)

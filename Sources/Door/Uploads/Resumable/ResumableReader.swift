@@ -22,6 +22,7 @@ enum ResumableReader {
 
     /// Reads a PATCH.
     static func append(_ fields: HTTPFields, _ dialect: ResumableDialect) throws(Problem) -> UploadAppend {
+        try ContentCoding.check(fields)
         if dialect.needsMediaType, MediaType.read(fields) != MediaType.partialUpload {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",

@@ -134,6 +134,7 @@ extension UploadsResource {
             .resumable, request, fileName: fileName(request.fields), contentType: type,
             route: try route(request, stated: nil))
         facts.digest = creation.digest
+        facts.wantedDigest = DigestFields.wanted(request.fields)
         facts.interopVersion = dialect.version?.rawValue
         return facts
     }

@@ -44,9 +44,9 @@ enum TusReader {
         }
         var creation = TusRequest.Creation(length: length, metadata: metadata, isPartial: concatenation == .partial)
         if hasBody {
+            try ContentCoding.check(fields)
             var append = UploadAppend(offset: 0, size: try BodySize.read(fields), completion: .atLength)
-            append.checksum = try TusChecksum.read(fields)
-            append.hasTrailingChecksum = TusChecksum.isInTrailers(fields)
+            try readChecksum(fields, into: &append)
             creation.append = append
         }
         return .create(creation)
@@ -55,6 +55,7 @@ enum TusReader {
     /// Reads a PATCH.
     static func append(_ fields: HTTPFields) throws(Problem) -> UploadAppend {
         try checkVersion(fields)
+        try ContentCoding.check(fields)
         guard MediaType.read(fields) == MediaType.tus else {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",
@@ -67,9 +68,22 @@ enum TusReader {
         }
         var append = UploadAppend(offset: offset, size: try BodySize.read(fields), completion: .atLength)
         append.length = try FieldNumber.read(.uploadLength, fields)
-        append.checksum = try TusChecksum.read(fields)
-        append.hasTrailingChecksum = TusChecksum.isInTrailers(fields)
+        try readChecksum(fields, into: &append)
         return append
+    }
+
+    /// Reads the checksum of the bytes of a request: `Upload-Checksum`, before or after them, or `Content-Digest`.
+    private static func readChecksum(_ fields: HTTPFields, into append: inout UploadAppend) throws(Problem) {
+        let checksum = try TusChecksum.read(fields)
+        let digest = try DigestFields.read(.contentDigest, fields)
+        append.hasTrailingChecksum = TusChecksum.isInTrailers(fields)
+        append.checksum = checksum ?? digest
+        guard [checksum != nil, digest != nil, append.hasTrailingChecksum].count(where: \.self) <= 1 else {
+            throw Problem(
+                .badRequest, "invalid-checksum",
+                "The bytes of the request have several checksums (Upload-Checksum, its trailer, Content-Digest); send one."
+            )
+        }
     }
 
     static var bodyOfFinal: Problem {

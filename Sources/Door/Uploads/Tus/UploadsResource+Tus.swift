@@ -21,14 +21,14 @@ extension UploadsResource {
             if case .final = upload.facts.concatenation { throw TusReader.bodyOfFinal }
             if upload.state == .complete {
                 let isEmpty = try await Self.isEmpty(request, size: append.size)
-                return try answerComplete(append, upload, isEmpty: isEmpty, request)
+                return try await answerComplete(append, upload, isEmpty: isEmpty, request)
             }
             do {
-                return tusWriter(request).appended(try await self.append(append, to: upload.id, body(append, request)))
+                return await appended(try await self.append(append, to: upload.id, body(append, request)), request)
             } catch let error as UploadError where error.code == .complete {
                 // Another request has completed it meanwhile. The body may have been read already.
                 let upload = try await find(request)
-                return try answerComplete(append, upload, isEmpty: append.size == 0, request)
+                return try await answerComplete(append, upload, isEmpty: append.size == 0, request)
             }
         }
     }
@@ -120,7 +120,9 @@ extension UploadsResource {
             problem.fields[.location] = location(request)(upload.id)
             throw problem
         }
-        return tusWriter(request).created(upload, hasBody: creation.append != nil)
+        var reply = tusWriter(request).created(upload, hasBody: creation.append != nil)
+        reply.fields[.reprDigest] = await wantedDigest(of: upload, request)
+        return reply
     }
 
     private func concatenate(
@@ -139,7 +141,7 @@ extension UploadsResource {
     /// Answers an append to a complete upload. Its client sends the last bytes again where it got no response.
     private func answerComplete(
         _ append: UploadAppend, _ upload: Upload, isEmpty: Bool, _ request: DoorRequest
-    ) throws(UploadError) -> UploadReply {
+    ) async throws(UploadError) -> UploadReply {
         guard append.offset == upload.offset else {
             throw UploadError(
                 .offsetMismatch(expected: upload.offset),
@@ -149,7 +151,13 @@ extension UploadsResource {
             throw UploadError(
                 .tooLarge(limit: upload.offset), "The upload is complete with \(upload.offset) bytes; send no more.")
         }
-        return tusWriter(request).appended(upload)
+        return await appended(upload, request)
+    }
+
+    private func appended(_ upload: Upload, _ request: DoorRequest) async -> UploadReply {
+        var reply = tusWriter(request).appended(upload)
+        reply.fields[.reprDigest] = await wantedDigest(of: upload, request)
+        return reply
     }
 
     private func tusFacts(
@@ -159,6 +167,7 @@ extension UploadsResource {
         var facts = try facts(
             .tus, request, fileName: metadata?.fileName, contentType: metadata?.contentType, route: route)
         facts.metadata = metadata?.text
+        facts.wantedDigest = DigestFields.wanted(request.fields)
         return facts
     }
 
