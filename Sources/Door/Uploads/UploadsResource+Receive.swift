@@ -24,8 +24,11 @@ extension UploadsResource {
             }
         } catch {
             // The engine knows only that the body was cut.
-            if error.code == .interrupted, let problem = failure.problem { throw problem }
-            throw error
+            guard error.code == .interrupted else { throw error }
+            if let problem = failure.problem { throw problem }
+            guard failure.isSlow, let offset = error.offset else { throw error }
+            throw UploadError(
+                .interrupted, "\(Self.slowBody); \(offset) bytes are kept. Go on from there.", offset: offset)
         }
     }
 
@@ -79,14 +82,17 @@ extension UploadsResource {
             // The upload expires where it cannot be terminated now.
             if key == nil { try? await service.terminate(upload.id) }
             guard let error = error as? UploadError, error.code == .interrupted else { throw error }
-            throw Self.interrupted(wasStopped: failure.isCancellation, hasKey: key != nil)
+            throw Self.interrupted(failure, hasKey: key != nil)
         }
     }
 
-    /// - Parameter wasStopped: the door has stopped the request, and its client may still be there.
-    private static func interrupted(wasStopped: Bool, hasKey: Bool) -> Problem {
+    private static let slowBody = "The body of the request arrived below the minimum rate of the server"
+
+    private static func interrupted(_ failure: ReceiveFailure, hasKey: Bool) -> Problem {
         let rest = hasKey ? "send it again with the same Idempotency-Key" : "its bytes were dropped; send it again"
-        return wasStopped
+        if failure.isSlow { return Problem(.requestTimeout, "slow-body", "\(slowBody); \(rest).") }
+        // The door has stopped the request, and its client may still be there.
+        return failure.isCancellation
             ? Problem(
                 .serviceUnavailable, "upload-interrupted", "The server stopped the request; \(rest).",
                 fields: [.retryAfter: UploadProblems.retryAfter])

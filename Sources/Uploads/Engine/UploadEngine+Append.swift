@@ -113,8 +113,11 @@ extension UploadEngine {
     }
 
     private static func interrupted(_ id: CommandID, at offset: Int64, _ signal: StopSignal) -> UploadError {
-        let cause = signal.isStopped ? "Another request took upload \(id) over" : "The request was cut"
-        return UploadError(.interrupted, "\(cause); \(offset) bytes are kept. Go on from there.", offset: offset)
+        let message =
+            signal.isStopped
+            ? "Another request for upload \(id) stopped this one at byte \(offset); ask for the offset before you go on."
+            : "The request was cut; \(offset) bytes are kept. Go on from there."
+        return UploadError(.interrupted, message, offset: offset)
     }
 
     /// The upload keeps the bytes that it had before the request.

@@ -1,5 +1,6 @@
 import Commands
 import HTTPTypes
+import NIOHTTP1
 import Store
 import Testing
 import Uploads

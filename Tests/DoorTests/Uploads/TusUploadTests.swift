@@ -1,5 +1,6 @@
 import Commands
 import HTTPTypes
+import NIOHTTP1
 import Store
 import Testing
 import Uploads
@@ -229,6 +230,16 @@ struct TusUploadTests {
         let body = UploadsClient.stream([Array("hello".utf8)], isCut: true)
         #expect(try await client.send(.patch, created.path, cut, body: body).status == 423)
         #expect(try await client.send(.head, created.path, Self.version)[.uploadOffset] == "5")
+    }
+
+    @Test(arguments: [(ConnectionError.slowBody, 423), (HTTPParserError.invalidChunkSize, 400)] as [(any Error, Int)])
+    func `a PATCH that ends early keeps its bytes and says why`(error: any Error, status: Int) async throws {
+        let created = try await create()
+        let fields = fields([.contentLength: "11", .uploadOffset: "0"], Self.patch)
+        let body = UploadsClient.stream([Array("hello".utf8)], error: error)
+        let answer = try await client.send(.patch, created.path, fields, body: body)
+        #expect(answer.status == status && answer.detail?.contains("cut") == false, "\(answer)")
+        #expect(client.uploads.stored(try #require(created.id))?.offset == 5)
     }
 
     @Test func `an error after the creation carries the location`() async throws {
