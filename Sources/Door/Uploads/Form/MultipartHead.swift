@@ -48,6 +48,9 @@ struct MultipartHead: Equatable {
         }
         self.name = name
         fileName = ContentDisposition.fileName(disposition)
+        if fileName == nil, contentType?.lowercased().hasPrefix("multipart/") == true {
+            throw Self.refusal("has parts of its own; send each file as a part of the form (RFC 7578, section 4.3)")
+        }
     }
 
     private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {

@@ -105,13 +105,15 @@ struct MultipartParser {
         if end.starts(with: [0x0D, 0x0A]) {
             position += padding + 2
             parts += 1
-            guard parts <= limits.maxParts else { throw Self.refusal("has more than \(limits.maxParts) parts") }
+            guard parts <= limits.maxParts else {
+                throw Self.refusal("has more than \(limits.maxParts) parts; send several forms")
+            }
             state = .head
             return false
         }
         let mayFollow = end.isEmpty || end.elementsEqual([0x0D]) || padding == 0 && end.elementsEqual([0x2D])
         guard mayFollow, padding <= limits.maxHead else {
-            throw Self.refusal("has a line that begins with its boundary and goes on with other text")
+            throw Self.refusal("has a line that begins with its boundary and does not end with CRLF after it")
         }
         return nil
     }

@@ -5,7 +5,8 @@ internal import Store
 internal import Uploads
 
 extension UploadsResource {
-    /// Takes each file of a form as an upload. The fields `route` and `name` apply to the files after them.
+    /// Takes each file of a form as an upload. The field `route` applies to the files after it, and `name` to the next one:
+    /// several files with one name could replace each other at their destination.
     func createForm(_ request: DoorRequest) async throws -> UploadReply {
         let body = FormBody(request.body, boundary: try MultipartBoundary.read(request.fields), memory: request.memory)
         // A file is complete, and becomes its command, before the form ends.
@@ -18,20 +19,28 @@ extension UploadsResource {
         var uploads: [Upload] = []
         do {
             var stated = (route: String?.none, name: String?.none)
+            // A field of that name, and no file after it.
+            var unused: String?
             while let head = try await body.nextPart() {
                 if head.fileName != nil {
                     // Browsers send a part without a name and bytes where no file was chosen.
                     if try await body.isEmptyPart(), head.fileName == "" { continue }
                     uploads.append(try await take(head, body, request, stated, number: uploads.count + 1))
-                } else if head.name == "route" {
-                    // The choice of no route in a form is an empty text.
-                    let route = try await body.text(of: head.name)
-                    stated.route = route.isEmpty ? nil : route
-                } else if head.name == "name" {
-                    stated.name = try await body.text(of: head.name)
-                } else {
-                    _ = try await body.text(of: head.name)
+                    (stated.name, unused) = (nil, nil)
+                    continue
                 }
+                let text = try await body.text(of: head.name)
+                switch head.name {
+                // The choice of no route in a form is an empty text.
+                case "route": (stated.route, unused) = (text.isEmpty ? nil : text, text.isEmpty ? unused : "route")
+                case "name": (stated.name, unused) = (text.isEmpty ? nil : text, text.isEmpty ? unused : "name")
+                default: break
+                }
+            }
+            if let unused, !uploads.isEmpty {
+                throw Problem(
+                    .badRequest, "invalid-form",
+                    "The field “\(unused)” stands after the files, which were taken without it; send it before them.")
             }
         } catch let error as UploadError {
             throw adding(uploads, to: UploadProblems.problem(error))

@@ -80,6 +80,33 @@ struct FormUploadTests {
         #expect(client.uploads.all.map(\.state) == [.complete, .ended])
     }
 
+    @Test(arguments: ["route", "name"])
+    func `a field that no file follows is refused, with the files that were taken without it`(
+        name: String
+    ) async throws {
+        let answer = try await send(Self.file("a", "x") + Self.field(name, "media") + "--b--")
+        #expect(answer.status == 400 && answer.problem == "invalid-form")
+        #expect(answer.members.first?.value.elements?.count == 1)
+        #expect(try await send(Self.file("a", "x") + Self.field(name, "") + "--b--").status == 201)
+    }
+
+    @Test func `a route applies to the files after it, and a name to the next one`() async throws {
+        let form = Self.field("route", "media") + Self.field("name", "n") + Self.file("a", "x")
+        _ = try await send(form + Self.file("b", "y") + Self.field("route", "archive") + Self.file("c", "z") + "--b--")
+        #expect(client.uploads.all.map(\.facts.fileName) == ["n", "b", "c"])
+        #expect(client.uploads.all.map(\.facts.route) == ["media", "media", "archive"])
+    }
+
+    @Test(
+        arguments: [
+            ([.contentDigest: "md5=:XUFAKrxLKna5cZ2REBfFkg==:"], 400), ([.contentEncoding: "gzip"], 415),
+            ([.reprDigest: "md5=:XUFAKrxLKna5cZ2REBfFkg==:"], 400),
+        ] as [(HTTPFields, Int)])
+    func `a form whose digest or coding would be left unread is refused`(more: HTTPFields, status: Int) async throws {
+        #expect(try await send(Self.file("a", "hello") + "--b--", more).status == status)
+        #expect(client.uploads.all.isEmpty)
+    }
+
     @Test func `the same form with an idempotency key returns the same uploads`() async throws {
         let form = Self.file("a", "hello") + Self.file("b", "world") + "--b--"
         let first = try await send(form, [.idempotencyKey: "k"])

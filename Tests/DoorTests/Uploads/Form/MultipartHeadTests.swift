@@ -26,6 +26,7 @@ struct MultipartHeadTests {
         "Content-Disposition: form-data; name=a\r\n folded",
         "Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b",
         "Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64",
+        "Content-Disposition: form-data; name=files\r\nContent-Type: multipart/mixed; boundary=i",
         "Content-Disposition: form-data; name=\"a\u{0}\"", "Content-Disposition: form-data; name=a\nX: 1",
     ])
     func `a malformed part is refused`(text: String) {
