@@ -32,7 +32,11 @@ extension UploadsResource {
     /// - Parameter isRequired: false for a part of others, which becomes nothing by itself.
     /// - Throws: 400 with the names of the routes that the token may use.
     func route(_ request: DoorRequest, stated: String?, isRequired: Bool = true) throws(Problem) -> String? {
-        let query = request.query["route"]
+        let names = Set(request.query.items.filter { $0.name == "route" }.map(\.value))
+        guard names.count <= 1 else {
+            throw Problem(.badRequest, "invalid-route", "The query names \(names.count) routes; send one of them.")
+        }
+        let query = names.first
         if let query, let stated, query != stated {
             throw Problem(
                 .badRequest, "invalid-route",
@@ -47,11 +51,11 @@ extension UploadsResource {
             guard isRequired, request.principal?.routes != nil else { return nil }
             problem = "This token sends uploads to its routes only, and the request names none"
         }
-        let names = permitted.sorted()
-        let remedy = names.isEmpty ? "it has none" : "use ?route= with one of \(names.joined(separator: ", "))"
+        let known = permitted.sorted()
+        let remedy = known.isEmpty ? "it has none" : "use ?route= with one of \(known.joined(separator: ", "))"
         throw Problem(
             .badRequest, "invalid-route", "\(problem); \(remedy).",
-            members: [.init("routes", .array(names.map { .string($0) }))])
+            members: [.init("routes", .array(known.map { .string($0) }))])
     }
 
     /// Checks that the token may still use the route of an upload: it may have lost it since the creation (time of check
@@ -73,7 +77,8 @@ extension UploadsResource {
         _ origin: UploadProtocol, _ request: DoorRequest, fileName: String?, contentType: String?, route: String?
     ) throws(Problem) -> UploadFacts {
         var facts = UploadFacts(origin: origin)
-        facts.fileName = fileName ?? request.query["name"] ?? request.parameters["id"]
+        let names = [fileName, request.query["name"], request.parameters["id"]].compactMap(\.self)
+        facts.fileName = names.first { !$0.isEmpty }
         facts.contentType = contentType
         facts.route = route
         facts.token = request.principal?.token

@@ -115,6 +115,41 @@ struct PlainUploadTests {
         #expect(again.status == 201 && again.body == answer.body && client.uploads.all.count == 1)
     }
 
+    @Test(
+        arguments: [
+            (ConnectionError.slowBody, 408, "slow-body"), (ConnectionError.cut, 400, "upload-interrupted"),
+            (HTTPParserError.invalidChunkSize, 400, "bad-request"),
+        ] as [(any Error, Int, String)])
+    func `a body that ends early is answered by its cause`(error: any Error, status: Int, problem: String) async throws
+    {
+        let body = UploadsClient.stream([Array("hello".utf8)], error: error)
+        let answer = try await client.send(.post, "/uploads", [.transferEncoding: "chunked"], body: body)
+        #expect(answer.status == status && answer.problem == problem)
+        #expect(client.uploads.all.map(\.state) == [.ended])
+    }
+
+    @Test func `an empty name is none`() async throws {
+        let answer = try await client.send(.put, "/uploads/a.txt", query: [("name", "")], body: [1])
+        #expect(client.uploads.stored(try #require(answer.id))?.facts.fileName == "a.txt")
+        let unnamed = try await client.send(.post, "/uploads", query: [("name", "")], body: [1])
+        #expect(client.uploads.stored(try #require(unnamed.id))?.facts.fileName == nil)
+    }
+
+    @Test func `a repeated request stops the one before, which may run on a dead connection`() async throws {
+        _ = try await client.send(.post, "/uploads", [.idempotencyKey: "\"k\""], body: Array("hello".utf8))
+        #expect(client.uploads.calls == [.create, .upload, .append])
+    }
+
+    @Test func `two digests of a body are the same one, or are refused`() async throws {
+        let (one, other) = ("md5=:XUFAKrxLKna5cZ2REBfFkg==:", "md5=:XrY7u+Ae7tCTyyK7j1rNww==:")
+        let equal: HTTPFields = [.reprDigest: one, .contentDigest: one]
+        let answer = try await client.send(.post, "/uploads", equal, body: Array("hello".utf8))
+        #expect(client.uploads.stored(try #require(answer.id))?.facts.digest?.algorithm == .md5)
+        let different: HTTPFields = [.reprDigest: one, .contentDigest: other]
+        let refused = try await client.send(.post, "/uploads", different, body: Array("hello".utf8))
+        #expect(refused.problem == "invalid-digest" && client.uploads.all.count == 1)
+    }
+
     @Test func `the wanted digest is answered`() async throws {
         var client = client
         client.options.digest = { upload, algorithm in

@@ -161,6 +161,13 @@ struct UploadsAccessTests {
         #expect(try await client.send(.post, "/uploads", fields, query: [("route", "archive")]).status == 400)
     }
 
+    @Test func `a query that names two routes is refused`() async throws {
+        let two = [("route", "media"), ("route", "archive")]
+        #expect(try await client.send(.post, "/uploads", query: two, body: [1]).problem == "invalid-route")
+        let twice = [("route", "media"), ("route", "media")]
+        #expect(try await client.send(.post, "/uploads", query: twice, body: [1]).status == 201)
+    }
+
     @Test func `a part of others needs no route`() async throws {
         var client = client
         client.principal?.routes = ["media"]
