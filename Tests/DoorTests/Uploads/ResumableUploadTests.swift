@@ -169,7 +169,44 @@ struct ResumableUploadTests {
     func `too large an upload answers 413 with the limit`(version: InteropVersion?) async throws {
         let answer = try await client.send(
             .post, "/uploads", Self.fields(version, isComplete: false, [.uploadLength: "1048577"]))
-        #expect(answer.status == 413 && answer[.uploadLimit] == "max-size=1048576, max-age=604800")
+        #expect(answer.status == 413 && answer[.uploadLimit] == "max-size=1048576")
+    }
+
+    @Test func `the stated age is the time that an upload has left, which a look does not renew`() async throws {
+        let created = try await client.send(.post, "/uploads", Self.fields(.draft12, isComplete: false))
+        let id = try #require(created.id)
+        var upload = try #require(client.uploads.stored(id))
+        upload.due = .now + .seconds(90)
+        client.uploads.insert(upload)
+        let head = try await head(created.path, .draft12)
+        let age = try #require(head[.uploadLimit]?.split(separator: "max-age=").last.flatMap { Int($0) })
+        #expect((1...90).contains(age), "\(head[.uploadLimit] ?? "")")
+        let last = try await client.send(.patch, created.path, Self.patch(.draft12, 0, isComplete: true))
+        #expect(last[.uploadLimit] == "max-size=1048576")
+    }
+
+    @Test(arguments: [true, false])
+    func `a creation repeated under its key goes on where the first one was cut`(isComplete: Bool) async throws {
+        var fields = Self.fields(.draft12, isComplete: isComplete)
+        fields[.idempotencyKey] = "\"k\""
+        fields[.contentLength] = "11"
+        let cut = UploadsClient.stream([Array("hello ".utf8)], isCut: true)
+        let first = try await client.send(.post, "/uploads", fields, body: cut)
+        #expect(first.status == 503)
+        let again = try await client.send(.post, "/uploads", fields, body: Array("hello world".utf8))
+        #expect(again.status == 201 && again.id == first.id && self.isComplete(again, .draft12) == isComplete)
+        #expect(client.uploads.bytes(try #require(first.id)) == Array("hello world".utf8))
+    }
+
+    @Test func `a digest that the creation wants is answered by the request that completes the upload`() async throws {
+        var client = client
+        client.options.digest = { _, algorithm in UploadDigest(algorithm, Array(repeating: 7, count: algorithm.size)) }
+        var fields = Self.fields(.draft12, isComplete: false)
+        fields[.wantReprDigest] = "md5=1"
+        let created = try await client.send(.post, "/uploads", fields)
+        #expect(created[.reprDigest] == nil)
+        let last = try await client.send(.patch, created.path, Self.patch(.draft12, 0, isComplete: true), body: [1])
+        #expect(last[.reprDigest] == "md5=:BwcHBwcHBwcHBwcHBwcHBw==:")
     }
 
     @Test(arguments: versions)

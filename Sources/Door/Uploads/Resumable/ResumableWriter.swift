@@ -7,24 +7,31 @@ internal import Uploads
 struct ResumableWriter {
     var dialect: ResumableDialect
     var limits: UploadLimits
+    var now: Timestamp
     /// The URL of an upload, from its id.
     var location: @Sendable (CommandID) -> String
 
     /// Fields of OPTIONS. `Accept-Patch` is of the versions -10 and -11.
     static func options(_ limits: UploadLimits) -> HTTPFields {
-        [.uploadLimit: limit(limits), .acceptPatch: MediaType.partialUpload]
+        [.uploadLimit: limit(limits, age: limits.maxAge), .acceptPatch: MediaType.partialUpload]
     }
 
-    /// `Upload-Limit`. The age counts from each response.
-    static func limit(_ limits: UploadLimits) -> String {
-        "max-size=\(limits.maxSize), max-age=\(limits.maxAge.components.seconds)"
+    /// `Upload-Limit`.
+    /// - Parameter age: the time from this response to the end of the upload; nil where the response does not know it.
+    private static func limit(_ limits: UploadLimits, age: Duration? = nil) -> String {
+        "max-size=\(limits.maxSize)" + (age.map { ", max-age=\(max($0, .zero).components.seconds)" } ?? "")
+    }
+
+    /// `Upload-Limit` of an upload: only its progress renews its age.
+    private func limit(_ upload: Upload) -> String {
+        Self.limit(limits, age: upload.state == .open ? upload.due.map { $0 - now } : nil)
     }
 
     /// Fields of the 104 after a creation; nil for a client that has not named a version, and so may not expect it.
     func interim(_ upload: Upload) -> HTTPFields? {
         guard let version = dialect.version else { return nil }
         return [
-            .location: location(upload.id), .uploadLimit: Self.limit(limits),
+            .location: location(upload.id), .uploadLimit: limit(upload),
             .uploadDraftInteropVersion: "\(version.rawValue)",
         ]
     }
@@ -79,7 +86,7 @@ struct ResumableWriter {
     }
 
     private func common(_ upload: Upload) -> HTTPFields {
-        var fields: HTTPFields = [.uploadLimit: Self.limit(limits)]
+        var fields: HTTPFields = [.uploadLimit: limit(upload)]
         dialect.setComplete(upload.state == .complete, in: &fields)
         if dialect.alwaysStatesOffset { fields[.uploadOffset] = "\(upload.offset)" }
         fields[.sluiceCommandID] = upload.command.map { "\($0)" }
