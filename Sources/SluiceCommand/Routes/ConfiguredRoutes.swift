@@ -17,11 +17,20 @@ enum ConfiguredRoutes {
     static func read(_ path: String, _ text: [UInt8]) throws -> UploadRoutes {
         // A file with only comments has no value.
         guard text.contains(subsequence: UploadRoutes.key.utf8) else { return UploadRoutes() }
-        let file: LocatedValue
-        do throws(SourceError) { file = try YAMLText.parse(text) } catch {
+        let file = try parse(path, text)
+        do throws(RouteError) { return try UploadRoutes(reading: file) } catch {
             throw ExitError(.configuration, place(path, error.position, error.problem))
         }
-        do throws(RouteError) { return try UploadRoutes(reading: file) } catch {
+    }
+
+    /// Whether a configuration has settings of programs.
+    static func hasPrograms(_ path: String, _ text: [UInt8]) throws -> Bool {
+        let names = try parse(path, text).members?.map(\.name) ?? []
+        return names.contains { ["exec", "programs", "program"].contains($0) }
+    }
+
+    private static func parse(_ path: String, _ text: [UInt8]) throws(ExitError) -> LocatedValue {
+        do throws(SourceError) { return try YAMLText.parse(text) } catch {
             throw ExitError(.configuration, place(path, error.position, error.problem))
         }
     }

@@ -13,7 +13,8 @@ struct RouteCheckCommand: AsyncParsableCommand {
         abstract: "Check the routes of a file, and show what an upload would become.",
         discussion: """
             Each route is filled with the facts of a sample, and its operations check the payloads as they do at submit. \
-            Nothing is submitted, and no data directory is needed. {metadata.KEY} is “sample” where --metadata does not state it.
+            Nothing is submitted, and no data directory is needed. {metadata.KEY} is “sample” where --metadata does not state it. \
+            Programs are those of the same file, where it has some, else those of the configuration.
 
             EXAMPLES
               sluice route check sluice.yaml
@@ -50,27 +51,22 @@ struct RouteCheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let routes = try ConfiguredRoutes.read(file, FlowFile.bytes(file)).routes
-        var registries = SubmitRegistries(data)
-        let lookup = await registries.lookup(for: routes.flatMap(\.types))
-        let known = Self.knownTypes(data)
+        let text = try FlowFile.bytes(file)
+        let routes = try ConfiguredRoutes.read(file, text).routes
+        var registries = SubmitRegistries(try configuration(text))
+        let check = RouteCheck(
+            registry: await registries.lookup(for: routes.flatMap(\.types)),
+            types: allowUnknown ? nil : RouteCheck.knownTypes(data))
         let sample = try SampleFile()
         defer { sample.remove() }
         var problems = 0
         for route in routes {
-            do {
-                if let unknown = route.types.first(where: { !known.contains($0) }), !allowUnknown {
-                    throw ExitError(
-                        .configuration,
-                        "The route “\(route.name)”: no worker runs “\(unknown)”; known types are "
-                            + known.sorted().joined(separator: ", "))
-                }
-                show(route, try route.result(of: facts(route, sample.path), registry: lookup), sample.path)
+            do throws(ExitError) {
+                show(route, try check.result(of: route, facts(route, sample.path)))
             } catch {
                 problems += 1
                 Output.flush()
-                Diagnostics.say(
-                    "\(file): \((error as? UploadError)?.message ?? ExitError(error).message ?? "\(error)")")
+                Diagnostics.say("\(file): \(error)")
             }
         }
         if routes.isEmpty { Diagnostics.say("\(file) has no routes; “sluice route --help” says how to make one") }
@@ -86,13 +82,15 @@ struct RouteCheckCommand: AsyncParsableCommand {
         return route.sample(file: path, name: name, contentType: contentType, metadata: values)
     }
 
-    /// Those of the store, where there is one.
-    private static func knownTypes(_ data: DataOptions) -> Set<String> {
-        guard let (_, store) = try? data.store(), let types = try? store.types() else { return CommandType.builtIn }
-        return types
+    /// The options that find the settings of programs: a file that has some is a whole configuration.
+    private func configuration(_ text: [UInt8]) throws -> DataOptions {
+        guard data.config == nil, file != "-", try ConfiguredRoutes.hasPrograms(file, text) else { return data }
+        var data = data
+        data.config = file
+        return data
     }
 
-    private func show(_ route: UploadRoute, _ result: RouteResult, _ path: String) {
+    private func show(_ route: UploadRoute, _ result: RouteResult) {
         let drafts: [CommandDraft] =
             switch result {
             case .stored: []
@@ -115,22 +113,4 @@ struct RouteCheckCommand: AsyncParsableCommand {
         let to = unique.isEmpty ? "" : " to \(unique.joined(separator: ", "))"
         Output.line("\(route.name): \(route.summary)\(to)")
     }
-}
-
-/// An empty file that operations can look at.
-private struct SampleFile {
-    let path: String
-
-    init() throws {
-        var template = Array(
-            "\(getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp")/sluice-route.XXXXXX".utf8CString)
-        let descriptor = mkstemp(&template)
-        guard descriptor >= 0 else {
-            throw ExitError(.cannotCreate, "cannot create a sample file: \(SystemError().reason)")
-        }
-        close(descriptor)
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    func remove() { unlink(path) }
 }

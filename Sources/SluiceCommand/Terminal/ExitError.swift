@@ -12,6 +12,9 @@ struct ExitError: Error, CustomStringConvertible {
     /// Nil where the sentence was printed already.
     let message: String?
 
+    /// The sentence, for a message that contains this error.
+    var description: String { message ?? "exit code \(code.rawValue)" }
+
     init(_ code: ExitCode, _ message: String?) {
         self.code = code
         self.message = message

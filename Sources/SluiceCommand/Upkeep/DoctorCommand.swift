@@ -67,11 +67,17 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether the door could read the routes of sluice.yaml; nothing where it has none.
-    private func routes() -> [Finding] {
+    /// Whether uploads could take the routes of sluice.yaml; nothing where it has none.
+    private func routes() async -> [Finding] {
         do {
             let routes = try ConfiguredRoutes.read(data).routes
-            return routes.isEmpty ? [] : [Finding("routes", .ok, "sluice.yaml has \(routes.count), which can be used")]
+            guard !routes.isEmpty else { return [] }
+            var registries = SubmitRegistries(data)
+            let check = RouteCheck(
+                registry: await registries.lookup(for: routes.flatMap(\.types)), types: RouteCheck.knownTypes(data))
+            let problems = try check.problems(of: routes).map { Finding("routes", .warning, $0) }
+            return problems.isEmpty
+                ? [Finding("routes", .ok, "sluice.yaml has \(routes.count), which can be used")] : problems
         } catch {
             return [Finding("routes", .warning, ExitError(error).message ?? "\(error)")]
         }

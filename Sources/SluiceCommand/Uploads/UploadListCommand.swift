@@ -56,7 +56,7 @@ struct UploadListCommand: ParsableCommand {
             table.add([
                 upload.id.description, upload.state.name, Figures.bytes(upload.offset),
                 upload.length.map { Figures.bytes($0) } ?? "?", max(now - upload.createdAt, .zero).roundText, became,
-                upload.reason ?? upload.facts.fileName.map { TerminalText.plain($0) } ?? "-",
+                upload.reason ?? upload.facts.fileName.map { TerminalText.cut($0, width: 60) } ?? "-",
             ])
         }
         for line in table.lines { Output.line(line) }

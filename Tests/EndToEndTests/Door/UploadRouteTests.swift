@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Store
 import TestSupport
 import Testing
 
@@ -76,6 +77,45 @@ extension EndToEndTests {
                 let file = try installation.directory.file("sluice.yaml", Array(lines.joined(separator: "\n").utf8))
                 let checked = try await installation.sluice("route", "check", file)
                 #expect(checked.code == 0 && checked.lines.count == 3, "\(checked.errors)")
+            }
+        }
+
+        /// A configuration with a program, and a route that runs it.
+        private static func programs(enabled: Bool) -> String {
+            """
+            exec: {enabled: \(enabled)}
+            programs: [wc]
+            program: {wc: {path: /usr/bin/wc, allowArguments: true}}
+            routes:
+              count: {command: {type: exec, payload: {program: wc, arguments: ["-c", "{file}"]}}}
+            """
+        }
+
+        @Test func `a check finds the programs of routes in the same file`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("all.yaml", Array(Self.programs(enabled: true).utf8))
+                let checked = try await installation.sluice("route", "check", file)
+                #expect(checked.code == 0 && checked.output.contains("count: exec"), "\(checked.errors)")
+                let off = try installation.directory.file("off.yaml", Array(Self.programs(enabled: false).utf8))
+                let refused = try await installation.sluice("route", "check", off)
+                #expect(refused.code == 78 && refused.errors.contains("programs are off: set “exec.enabled: true” in"))
+                #expect(!refused.errors.contains("ExitError"), "\(refused.errors)")
+            }
+        }
+
+        @Test func `the door and doctor warn of a route that no upload can take`() async throws {
+            try await Installation.with { installation in
+                try FileManager.default.createDirectory(
+                    atPath: installation.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
+                )
+                let file = DataDirectory(path: installation.data).configuration
+                #expect(
+                    FileManager.default.createFile(atPath: file, contents: Data(Self.programs(enabled: false).utf8)))
+                let door = try await DoorRig(installation)
+                #expect(door.errors.contains("A sample upload was refused"), "\(door.errors)")
+                #expect(door.errors.contains("programs are off"), "\(door.errors)")
+                let doctor = try await installation.sluice("doctor")
+                #expect(doctor.output.contains("The route “count” does not take this upload"), "\(doctor.output)")
             }
         }
 

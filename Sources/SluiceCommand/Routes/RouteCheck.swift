@@ -1,0 +1,45 @@
+internal import Commands
+internal import Door
+internal import Store
+internal import Uploads
+internal import Work
+
+/// Finds routes that no upload could take, before the first upload.
+struct RouteCheck {
+    let registry: @Sendable (String) throws -> OperationRegistry
+    /// The types that workers run; nil: any.
+    let types: Set<String>?
+
+    /// The types of the store, where there is one.
+    static func knownTypes(_ data: DataOptions) -> Set<String> {
+        guard let (_, store) = try? data.store(), let types = try? store.types() else { return CommandType.builtIn }
+        return types
+    }
+
+    /// The command or flow that an upload would become.
+    /// - Throws: ``ExitError`` `configuration`.
+    func result(of route: UploadRoute, _ facts: RouteFacts) throws(ExitError) -> RouteResult {
+        if let types, let unknown = route.types.first(where: { !types.contains($0) }) {
+            throw ExitError(
+                .configuration,
+                "The route “\(route.name)”: no worker runs “\(unknown)”; known types are "
+                    + types.sorted().joined(separator: ", "))
+        }
+        do throws(UploadError) { return try route.result(of: facts, registry: registry) } catch {
+            throw ExitError(.configuration, error.message)
+        }
+    }
+
+    /// A sentence for each route that does not take a sample. A route that takes only some uploads may refuse it too.
+    func problems(of routes: [UploadRoute]) throws(ExitError) -> [String] {
+        guard !routes.isEmpty else { return [] }
+        let sample = try SampleFile()
+        defer { sample.remove() }
+        var problems: [String] = []
+        for route in routes {
+            let facts = route.sample(file: sample.path, name: "sample.bin", contentType: nil, metadata: [:])
+            do throws(ExitError) { _ = try result(of: route, facts) } catch { problems.append("\(error)") }
+        }
+        return problems
+    }
+}
