@@ -164,7 +164,7 @@ package final class UploadEngine: UploadService {
         guard space.withLock({ $0.size(of: id) < size.lowerBound }) else { return }
         let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
         guard free.files > 1000 else {
-            throw UploadError(.noSpace, "The file system of \(spool.path) has too few free inodes; remove files there.")
+            throw UploadError(.noSpace, "The file system of the spool has too few free inodes; remove files there.")
         }
         let refusal = space.withLock { space -> SpoolSpace.Refusal? in
             do throws(SpoolSpace.Refusal) {
@@ -184,7 +184,7 @@ package final class UploadEngine: UploadService {
         case .disk(let available)?:
             throw UploadError(
                 .noSpace,
-                "The disk of \(spool.path) has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); "
+                "The disk of the spool has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); "
                     + "make room, or try later.")
         }
     }
