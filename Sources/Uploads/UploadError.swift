@@ -41,6 +41,8 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
     package var message: String
     /// The durable offset, where it is known.
     package var offset: Int64?
+    /// The error of the disk, with its path: for the log, and not for clients.
+    var cause: String?
 
     package init(_ code: Code, _ message: String, offset: Int64? = nil) {
         self.code = code

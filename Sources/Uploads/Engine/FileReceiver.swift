@@ -95,8 +95,8 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         guard let writing else { return }
         self.writing = nil
         do { try await writing.value } catch {
-            let system = error as? SystemError
-            throw UploadError(system?.isForLackOfSpace == true ? .noSpace : .failed, "\(error)")
+            if let system = error as? SystemError { throw UploadError(system) }
+            throw UploadError(.failed, "\(error)")
         }
     }
 

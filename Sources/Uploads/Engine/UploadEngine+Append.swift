@@ -18,6 +18,7 @@ extension UploadEngine {
         } catch {
             result = .failure(error)
             statistics.failed(error)
+            if let cause = error.cause { warn(cause) }
         }
         appendEnded()
         await turns.end(id, number)
@@ -64,7 +65,9 @@ extension UploadEngine {
         } catch {
             try? await checkpoints.finish()
             // Bytes up to the last checkpoint are durable.
-            throw UploadError(error.code, error.message, offset: checkpoints.durable)
+            var error = error
+            error.offset = checkpoints.durable
+            throw error
         }
         let received = receiver.end - upload.offset
         let isCut = failure != nil || signal.isStopped || request.size.map { $0 != received } ?? false

@@ -46,7 +46,8 @@ extension UploadEngine {
         return count
     }
 
-    private func warn(_ message: String) {
+    /// Logs a message, unless it was logged a short time ago.
+    func warn(_ message: String) {
         if warnings.withLock({ $0.isNew(message, now: .now) }) { logger.warning("\(message)") }
     }
 

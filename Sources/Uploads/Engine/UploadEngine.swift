@@ -238,7 +238,10 @@ package final class UploadEngine: UploadService {
     func onDisk<Value: Sendable>(
         _ body: @escaping @Sendable () throws(SystemError) -> Value
     ) async throws(UploadError) -> Value {
-        do throws(SystemError) { return try await disk.run(body) } catch { throw UploadError(error) }
+        do throws(SystemError) { return try await disk.run(body) } catch {
+            warn("\(error)")
+            throw UploadError(error)
+        }
     }
 
     /// The size of the part that a request gathers: fewer bytes the more requests there are.

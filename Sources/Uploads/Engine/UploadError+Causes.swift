@@ -19,7 +19,9 @@ extension UploadError {
 
     /// The spool failed.
     init(_ error: SystemError, offset: Int64? = nil) {
-        self.init(error.isForLackOfSpace ? .noSpace : .failed, "\(error)", offset: offset)
+        let problem = error.isForLackOfSpace ? "The spool is full" : "The spool cannot be used"
+        self.init(error.isForLackOfSpace ? .noSpace : .failed, "\(problem): \(error.reason).", offset: offset)
+        cause = "\(error)"
     }
 
     static func notFound(_ id: CommandID) -> UploadError {

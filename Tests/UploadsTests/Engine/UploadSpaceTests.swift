@@ -33,6 +33,20 @@ struct UploadSpaceTests {
         #expect(try await uploadError { try await floor.engine().create(length: 1) }.code == .noSpace)
     }
 
+    @Test func `a client is not told where the spool is`() async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let upload = try await engine.create(length: 5)
+        try FileManager.default.removeItem(atPath: rig.spool.file(of: upload.id))
+        try FileManager.default.createDirectory(
+            atPath: rig.spool.file(of: upload.id), withIntermediateDirectories: true)
+        let error = try await uploadError { try await engine.send([1], to: upload.id, at: 0) }
+        #expect(error.code == .failed && !error.message.contains("/"), "\(error)")
+        let full = try UploadRig { $0.minFree = .max / 2 }
+        let refused = try await uploadError { try await full.engine().create(length: 1) }
+        #expect(refused.code == .noSpace && !refused.message.contains("/"), "\(refused)")
+    }
+
     @Test func `uploads of unknown length find room in a spool that is smaller than a step`() async throws {
         let rig = try UploadRig { $0.quota = 4000 }
         let engine = rig.engine()
