@@ -46,9 +46,6 @@ struct ExitError: Error, CustomStringConvertible {
         }
     }
 
-    /// For the log of a process that goes on.
-    var description: String { message ?? "the process ends with the code \(code.rawValue)" }
-
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
         if error is ExitError || error is StoreError || error is SystemError || error is SluiceError
