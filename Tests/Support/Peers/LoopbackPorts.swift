@@ -31,16 +31,27 @@ package func isListening(_ port: Int) -> Bool {
     }
 }
 
-/// The descriptors below 1,024 of the connections of this process to a loopback port.
+/// The descriptors below 1,024 of the established connections of this process to a port of 127.0.0.1.
+///
+/// A connection whose other end has closed does not count: the port of that end can belong to another server now.
 package func descriptors(connectedTo port: Int) -> [CInt] {
     (3..<CInt(1024)).filter { descriptor in
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isConnected = withUnsafeMutableBytes(of: &address) { bytes in
+        let hasPeer = withUnsafeMutableBytes(of: &address) { bytes in
             getpeername(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
         }
-        return isConnected && address.sin_family == AF_INET && Int(UInt16(bigEndian: address.sin_port)) == port
+        let server = loopback(port: port)
+        return hasPeer && address.sin_family == server.sin_family && address.sin_port == server.sin_port
+            && address.sin_addr.s_addr == server.sin_addr.s_addr && isEstablished(descriptor)
     }
+}
+
+private func isEstablished(_ descriptor: CInt) -> Bool {
+    var info = tcp_info()
+    var length = socklen_t(MemoryLayout<tcp_info>.size)
+    return getsockopt(descriptor, CInt(IPPROTO_TCP), TCP_INFO, &info, &length) == 0
+        && CInt(info.tcpi_state) == CInt(TCP_ESTABLISHED)
 }
 
 func loopback(port: Int) -> sockaddr_in {
