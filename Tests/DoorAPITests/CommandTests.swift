@@ -27,6 +27,29 @@ struct CommandTests {
         }
     }
 
+    @Test func `a command has its newest transitions, and its timeline all of them by pages`() async throws {
+        try await APIRig.with { rig in
+            let id = try await rig.client.submit("noop", payload: [:])
+            for _ in 0..<60 {
+                try await rig.client.cancel(id)
+                try await rig.client.retry(id)
+            }
+            let all = try rig.store.timeline(id).map(\.seq)
+            func seqs(_ json: JSONValue) -> [Int64] {
+                json["timeline"]?.elements?.compactMap { $0["seq"]?.integer.map { Int64($0) } } ?? []
+            }
+            #expect(all.count == 121)
+            #expect(seqs(try await rig.get("/commands/\(id)").json) == Array(all.suffix(100)))
+            #expect(seqs(try await rig.get("/commands/\(id)/timeline").json) == all)
+            let newest = try await rig.get("/commands/\(id)/timeline?limit=100").json
+            #expect(seqs(newest) == Array(all.suffix(100)))
+            let cursor = try #require(newest["next"]?.string)
+            let first = try await rig.get("/commands/\(id)/timeline?limit=100&cursor=\(cursor)").json
+            #expect(seqs(first) == Array(all.prefix(21)) && first["next"] == .null)
+            #expect(try await rig.get("/commands/\(id)/timeline?cursor=x").problem == "invalid-query")
+        }
+    }
+
     @Test func `an entity tag answers 304 until the command changes`() async throws {
         try await APIRig.with { rig in
             let id = try await rig.client.submit("noop", payload: [:])

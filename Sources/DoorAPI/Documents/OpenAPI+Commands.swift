@@ -105,9 +105,14 @@ extension OpenAPIDocument {
             get:
               operationId: showTimeline
               tags: [commands]
-              summary: The transitions of a command, the oldest first
+              summary: The transitions of a command
+              description: >-
+                The newest ones, in a page the oldest first; each next page has earlier ones.
               security: [{token: [read]}]
-              parameters: [{$ref: '#/components/parameters/id'}]
+              parameters:
+                - {$ref: '#/components/parameters/id'}
+                - {$ref: '#/components/parameters/limit'}
+                - {$ref: '#/components/parameters/cursor'}
               responses:
                 '200':
                   description: The timeline
@@ -115,8 +120,9 @@ extension OpenAPIDocument {
                     application/json:
                       schema:
                         type: object
-                        required: [timeline]
+                        required: [timeline, next]
                         properties:
+                          next: {type: [string, 'null']}
                           timeline: {type: array, items: {$ref: '#/components/schemas/Transition'}}
                 default: {$ref: '#/components/responses/Problem'}
           /commands/{id}/explain:

@@ -54,7 +54,10 @@ extension OpenAPIDocument {
               allOf: [{$ref: '#/components/schemas/Command'}]
               required: [payload, result, timeline]
               properties:
-                timeline: {type: array, items: {$ref: '#/components/schemas/Transition'}}
+                timeline:
+                  type: array
+                  description: The newest 100, the oldest first; `/commands/{id}/timeline` has all
+                  items: {$ref: '#/components/schemas/Transition'}
             Transition:
               type: object
               required: [seq, status, at, worker, claim, reason]

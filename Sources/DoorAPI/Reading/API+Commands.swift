@@ -57,12 +57,21 @@ extension API {
         return response(found, to: request, wait)
     }
 
+    /// The newest transitions; each next page has earlier ones.
     @Sendable private func showTimeline(_ request: DoorRequest) async throws -> Response {
-        _ = try QueryReader(request, [])
+        let query = try QueryReader(request, ["limit", "cursor"])
+        let limit = try query.limit(default: 1000)
+        let cursor = try query.value("cursor", "the cursor of a page before") { Int64($0) }
         let id = try id(request)
-        let timeline = try await read { store throws(StoreError) in try store.timeline(id) }
-        guard !timeline.isEmpty else { throw Problem.noCommand(id) }
-        return JSONReply.response(["timeline": .array(timeline.map(\.json))])
+        let (exists, timeline) = try await read { store throws(StoreError) in
+            (try store.command(id) != nil, try store.timeline(id, before: cursor, limit: limit + 1))
+        }
+        guard exists else { throw Problem.noCommand(id) }
+        let page = timeline.suffix(limit)
+        let next = timeline.count > limit ? page.first.map { "\($0.seq)" } : nil
+        return JSONReply.response(
+            ["timeline": .array(page.map(\.json)), "next": next.map { .string($0) } ?? .null],
+            fields: JSONReply.next(next, of: request))
     }
 
     @Sendable private func showResult(_ request: DoorRequest) async throws -> Response {

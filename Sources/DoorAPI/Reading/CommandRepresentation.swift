@@ -50,6 +50,8 @@ extension CommandDetails {
     }
 
     private static let maxReads = 5
+    /// A command that has waited for days at a link has thousands of transitions.
+    private static let maxTransitions = 100
 
     /// Reads a command after its timeline, and both again where a transition came in between. So the entity tag is never of
     /// a later transition than the status: a client that sends it in `If-Match` has seen that status.
@@ -57,7 +59,7 @@ extension CommandDetails {
         _ id: CommandID, in store: any CommandStore
     ) throws(StoreError) -> (command: Command, timeline: [Transition])? {
         for read in 1...maxReads {
-            let timeline = try store.timeline(id)
+            let timeline = try store.timeline(id, before: nil, limit: maxTransitions)
             guard let command = try store.command(id) else { return nil }
             if command.status == timeline.last?.status || read == maxReads { return (command, timeline) }
         }

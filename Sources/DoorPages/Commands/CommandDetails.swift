@@ -9,13 +9,14 @@ internal import Store
 
 /// Everything that the page of a command shows.
 struct CommandDetails: Sendable {
-    static let maxTransitions = 60
+    /// A page has a budget of bytes, and a command that has waited for days at a link has thousands of transitions.
+    private static let pageSize = 60
 
     var command: Command
-    /// The first, and the newest ones: at most ``maxTransitions``.
+    /// A page of the transitions, oldest first.
     var timeline: [Transition]
-    /// Transitions behind the first that are not in ``timeline``.
-    var omitted: Int
+    /// The transition before that page; nil where there is none.
+    var previous: Transition?
     var payload: StoredText?
     var result: StoredText?
     var name: String?
@@ -30,16 +31,18 @@ struct CommandDetails: Sendable {
     /// The newest transition as `shard-seq`: a form carries it, so that a button acts only on what its reader saw.
     var version: String
 
+    /// - Parameter before: `seq` of a transition: the page of the timeline before it. Nil: the newest page.
     /// - Returns: nil where there is no such command.
-    /// - Parameter links: for the reasons of a wait.
     static func read(
-        _ id: CommandID, _ visit: Visit
+        _ id: CommandID, before seq: Int64?, _ visit: Visit
     ) async throws(Problem) -> CommandDetails? {
         let directory = visit.services.context.client.directory
         let links = visit.live.links.shown
         return try await visit.services.store { store throws(StoreError) in
+            // Before the command, so that it is never newer than what the page shows.
+            let version = try version(of: id, store)
             guard let command = try store.command(id) else { return nil }
-            let timeline = try store.timeline(id)
+            let timeline = try store.timeline(id, before: seq, limit: pageSize + 1)
             let payload = try store.payload(id)
             let result = try store.result(id)
             let explainer = WaitExplainer(instance: Instance(directory: directory, store: store), links: links)
@@ -48,7 +51,8 @@ struct CommandDetails: Sendable {
                 command.type == CommandType.exec && (command.status == .error || command.status == .tooManyTimes)
             let dependencies = try store.dependencies(of: id, limit: 20)
             return CommandDetails(
-                command: command, timeline: shown(timeline), omitted: max(timeline.count - maxTransitions, 0),
+                command: command, timeline: timeline.suffix(pageSize),
+                previous: timeline.dropLast(pageSize).last,
                 payload: payload.map { StoredText($0) { HTTPHeaderRedaction.shown($0) } },
                 result: result.map { StoredText($0) { HTTPHeaderRedaction.shown(result: $0) } },
                 name: payload.flatMap { CommandSubject(payload: $0)?.name },
@@ -59,16 +63,11 @@ struct CommandDetails: Sendable {
                     ?? false,
                 order: try store.orderingKey(of: id),
                 errorOutput: hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
-                version: version(timeline, id, shards: store.shardCount))
+                version: version)
         }
     }
 
-    /// A page has a budget of bytes, and a command that has waited for days at a link has thousands of transitions.
-    private static func shown(_ timeline: [Transition]) -> [Transition] {
-        timeline.count <= maxTransitions ? timeline : timeline.prefix(1) + timeline.suffix(maxTransitions - 1)
-    }
-
-    static func version(_ timeline: [Transition], _ id: CommandID, shards: Int) -> String {
-        "\(id.shard(of: shards))-\(timeline.last?.seq ?? 0)"
+    static func version(of id: CommandID, _ store: any CommandStore) throws(StoreError) -> String {
+        "\(id.shard(of: store.shardCount))-\(try store.timeline(id, before: nil, limit: 1).last?.seq ?? 0)"
     }
 }

@@ -16,8 +16,9 @@ struct OneCommandPage: Sendable {
 
     private static func show(_ visit: Visit) async throws -> Response {
         let id = try id(of: visit)
-        guard let details = try await CommandDetails.read(id, visit) else { throw missing(id) }
-        return CommandView(visit: visit, details: details).response
+        let before = visit.request.query["before"].flatMap { Int64($0) }
+        guard let details = try await CommandDetails.read(id, before: before, visit) else { throw missing(id) }
+        return CommandView(visit: visit, details: details, before: before).response
     }
 
     private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
@@ -29,8 +30,7 @@ struct OneCommandPage: Sendable {
         // Retry and the settlement of a doubt act on what their reader saw; a cancellation says the same in any status.
         let (command, version) = try await visit.services.store { store throws(StoreError) in
             let command = try store.command(id)
-            let timeline = try store.timeline(id)
-            return (command, CommandDetails.version(timeline, id, shards: store.shardCount))
+            return (command, try CommandDetails.version(of: id, store))
         }
         guard let command else { throw missing(id) }
         if let seen = form["seen"], seen != version {

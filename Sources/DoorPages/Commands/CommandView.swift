@@ -6,6 +6,8 @@ internal import Hummingbird
 struct CommandView {
     let visit: Visit
     let details: CommandDetails
+    /// The timeline's page ends before the transition with this `seq`; nil: the newest page.
+    var before: Int64?
 
     private var command: Command { details.command }
     private var url: PageURLs { visit.url }
@@ -68,11 +70,27 @@ struct CommandView {
     private var timeline: HTML {
         tag(.section, .class("panel"), .the(.labelledBy, "timeline-title")) {
             tag(.h2, .id("timeline-title")) { "Timeline" }
-            tag(.ol, .class("time"), .data("s", "timeline")) {
-                for (index, transition) in details.timeline.enumerated() {
-                    row(transition, after: index > 0 ? details.timeline[index - 1] : nil)
-                    if index == 0, details.omitted > 0 { omitted }
+            tag(.div, .data("s", "timeline")) {
+                pageLinks
+                tag(.ol, .class("time")) {
+                    for (index, transition) in details.timeline.enumerated() {
+                        row(transition, after: index > 0 ? details.timeline[index - 1] : details.previous)
+                    }
                 }
+            }
+        }
+    }
+
+    private var pageLinks: HTML {
+        let earlier = details.previous == nil ? nil : details.timeline.first?.seq
+        guard earlier != nil || before != nil else { return HTML() }
+        return tag(.p, .class("more")) {
+            if let earlier {
+                tag(.a, .class("button"), .href(url(.command(command.id, before: earlier)))) { "Earlier steps" }
+            }
+            if before != nil {
+                " "
+                tag(.a, .href(url(.command(command.id)))) { "Newest steps" }
             }
         }
     }
@@ -90,18 +108,6 @@ struct CommandView {
                 }
             }
             tag(.span, .class("gap num")) { last.map { Self.gap(transition.at - $0.at) } ?? "" }
-        }
-    }
-
-    private var omitted: HTML {
-        tag(.li) {
-            tag(.span)
-            tag(.span)
-            tag(.span, .class("dim")) {
-                "\(Figures.grouped(Int64(details.omitted))) steps between are not shown; "
-                tag(.code) { "sluice status \(command.id)" }
-                " prints all."
-            }
         }
     }
 

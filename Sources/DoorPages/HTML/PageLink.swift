@@ -25,7 +25,10 @@ package struct PageLink: Sendable {
     static let logout = PageLink("logout")
 
     static func commands(_ query: [(name: String, value: String)]) -> PageLink { PageLink("commands", query: query) }
-    static func command(_ id: CommandID) -> PageLink { PageLink("commands", id.description) }
+    /// - Parameter before: `seq` of a transition: the page of the timeline before it.
+    static func command(_ id: CommandID, before seq: Int64? = nil) -> PageLink {
+        PageLink("commands", id.description, query: seq.map { [("before", "\($0)")] } ?? [])
+    }
     static func action(_ verb: String, on id: CommandID) -> PageLink { PageLink("commands", id.description, verb) }
     static func flow(_ id: CommandID) -> PageLink { PageLink("flows", id.description) }
     static func batch(_ id: CommandID) -> PageLink { PageLink("batches", id.description) }

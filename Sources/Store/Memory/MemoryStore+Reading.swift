@@ -8,8 +8,11 @@ extension MemoryStore {
     package func payload(_ id: CommandID) -> [UInt8]? { withState { $0.shards[id.shard(of: shardCount)].payloads[id] } }
     package func result(_ id: CommandID) -> [UInt8]? { withState { $0.shards[id.shard(of: shardCount)].results[id] } }
 
-    package func timeline(_ id: CommandID) -> [Transition] {
-        withState { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
+    package func timeline(_ id: CommandID, before bound: Int64?, limit: Int) -> [Transition] {
+        let timeline = withState { $0.shards[id.shard(of: shardCount)].transitions.filter { $0.id == id } }
+        guard let bound else { return timeline.suffix(limit) }
+        guard timeline.contains(where: { $0.seq == bound }) else { return [] }
+        return timeline.filter { $0.seq < bound }.suffix(limit)
     }
 
     package func page(

@@ -8,8 +8,11 @@ package protocol ReadingStore: ShardedStore {
     func payload(_ id: CommandID) throws(StoreError) -> [UInt8]?
     /// The JSON that a successful execution returned; nil where there is none.
     func result(_ id: CommandID) throws(StoreError) -> [UInt8]?
-    /// The transitions of one command, oldest first.
-    func timeline(_ id: CommandID) throws(StoreError) -> [Transition]
+    /// The newest transitions of one command, oldest first. The time of the call grows with their number only.
+    /// - Parameters:
+    ///   - before: `seq` of a transition of the command; only earlier ones are returned. Nil: from the newest.
+    ///   - limit: how many at most.
+    func timeline(_ id: CommandID, before seq: Int64?, limit: Int) throws(StoreError) -> [Transition]
     /// Commands in the order of their ids, or in the reverse order. Each shard is read in slices of at most 1,000
     /// rows, each in a transaction that is closed before the next.
     /// - Parameters:
@@ -58,4 +61,11 @@ package protocol ReadingStore: ShardedStore {
     /// Counts dependencies, the nodes of flows and the holders of ordering keys anew. SQLite also counts commands.
     /// - Returns: a sentence for each stored number that is wrong; empty where all are right.
     func relationProblems(shard: Int) throws(StoreError) -> [String]
+}
+
+extension ReadingStore {
+    /// All transitions of one command, oldest first.
+    package func timeline(_ id: CommandID) throws(StoreError) -> [Transition] {
+        try timeline(id, before: nil, limit: .max)
+    }
 }

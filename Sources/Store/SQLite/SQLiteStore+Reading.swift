@@ -13,22 +13,28 @@ extension SQLiteStore {
         try shard(of: id).use { connection throws(StoreError) in try connection.body(.result, id) }
     }
 
-    package func timeline(_ id: CommandID) throws(StoreError) -> [Transition] {
+    package func timeline(
+        _ id: CommandID, before bound: Int64?, limit: Int
+    ) throws(StoreError) -> [Transition] {
         try shard(of: id).use { connection throws(StoreError) in
-            guard let row = try connection.find(id) else { return [] }
-            var timeline: [Transition] = []
-            var seq = row.newestSeq
             let statement = try connection.statement(.transition)
             defer { statement.reset() }
-            while seq > 0 {
+            /// The transition with this number, and the number of the one before it; nil where it was pruned, or where it is
+            /// of another command.
+            func read(_ seq: Int64) throws(StoreError) -> (transition: Transition, previous: Int64)? {
+                defer { statement.reset() }
                 statement.bind(seq, at: 1)
-                guard try statement.step() else { break }
+                guard try statement.step() else { return nil }
                 let previous = statement.int64(7)
-                timeline.append(try Transition(statement))
-                statement.reset()
-                guard previous < seq else {
-                    throw StoreError(.corrupt, "transition \(seq) follows \(previous)")
-                }
+                guard previous < seq else { throw StoreError(.corrupt, "transition \(seq) follows \(previous)") }
+                let transition = try Transition(statement)
+                return transition.id == id ? (transition, previous) : nil
+            }
+            var seq: Int64
+            if let bound { seq = try read(bound)?.previous ?? 0 } else { seq = try connection.find(id)?.newestSeq ?? 0 }
+            var timeline: [Transition] = []
+            while seq > 0, timeline.count < limit, let (transition, previous) = try read(seq) {
+                timeline.append(transition)
                 seq = previous
             }
             return timeline.reversed()

@@ -40,6 +40,29 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a timeline is read by pages, the newest first`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let (id, other) = (try subject.make(.new), try subject.make(.new))
+        for id in [id, other, id, other, id] {
+            _ = try subject.store.cancel(id, reason: "no", now: .base)
+            _ = try subject.store.retry(id, now: .base)
+        }
+        let all = try subject.store.timeline(id)
+        #expect(all.map(\.status) == [.new, .cancelled, .new, .cancelled, .new, .cancelled, .new])
+        func page(before seq: Int64?) throws -> [Transition] {
+            try subject.store.timeline(id, before: seq, limit: 3)
+        }
+        #expect(try page(before: nil) == Array(all[4...]))
+        #expect(try page(before: all[4].seq) == Array(all[1...3]))
+        #expect(try page(before: all[1].seq) == [all[0]])
+        #expect(try page(before: all[0].seq).isEmpty)
+        #expect(try subject.store.timeline(id, before: nil, limit: 0).isEmpty)
+        // Not transitions of this command; each shard counts its own.
+        let others = try subject.store.timeline(other).map(\.seq).filter { !all.map(\.seq).contains($0) }
+        for seq in [-1, 0, .max] + others { #expect(try page(before: seq).isEmpty, "\(seq)") }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `no read finds an unknown id`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         let id = CommandID()
