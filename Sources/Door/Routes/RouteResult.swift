@@ -6,4 +6,13 @@ package enum RouteResult: Sendable, Equatable {
     case stored
     case command(CommandDraft)
     case flow(FlowPlan)
+
+    /// The commands that are submitted, callbacks last.
+    package var drafts: [CommandDraft] {
+        switch self {
+        case .stored: []
+        case .command(let draft): [draft]
+        case .flow(let plan): plan.nodes.map(\.draft) + plan.flow.callbacks.map(\.draft)
+        }
+    }
 }

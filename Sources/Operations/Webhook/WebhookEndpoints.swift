@@ -62,6 +62,19 @@ package struct WebhookEndpoints: Sendable, Equatable {
         return WebhookEndpoint(name: name, origin: origin, secrets: secrets, timeout: timeout)
     }
 
+    /// Why no worker with these endpoints could send a message.
+    /// - Parameter payload: of a command of the type `webhook`.
+    /// - Returns: nil where an endpoint is found, and for a payload that is refused at submit.
+    package func objection(to payload: [UInt8]) -> String? {
+        guard let value = try? JSONValue(parsing: payload), let message = try? WebhookPayload(value) else { return nil }
+        do throws(CommandFailure) {
+            _ = try endpoint(for: message)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+
     /// The endpoint of a message.
     /// - Throws: ``CommandFailure``: `credential` where sluice.yaml lacks the endpoint, because it may be
     ///   added; `final` where it contradicts the payload.

@@ -23,10 +23,9 @@ enum ConfiguredRoutes {
         }
     }
 
-    /// Whether a configuration has settings of programs.
-    static func hasPrograms(_ path: String, _ text: [UInt8]) throws -> Bool {
-        let names = try parse(path, text).members?.map(\.name) ?? []
-        return names.contains { ["exec", "programs", "program"].contains($0) }
+    /// Whether a file has more than routes.
+    static func isWholeConfiguration(_ path: String, _ text: [UInt8]) throws -> Bool {
+        try parse(path, text).members?.contains { $0.name != UploadRoutes.key } ?? false
     }
 
     private static func parse(_ path: String, _ text: [UInt8]) throws(ExitError) -> LocatedValue {

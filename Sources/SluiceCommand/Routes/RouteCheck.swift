@@ -1,5 +1,6 @@
 internal import Commands
 internal import Door
+internal import Operations
 internal import Store
 internal import Uploads
 internal import Work
@@ -9,11 +10,20 @@ struct RouteCheck {
     let registry: @Sendable (String) throws -> OperationRegistry
     /// The types that workers run; nil: any.
     let types: Set<String>?
+    /// The receivers of webhooks in the configuration; nil where it is not known, and they are not looked at.
+    let webhooks: WebhookEndpoints?
 
     /// The types of the store, where there is one.
     static func knownTypes(_ data: DataOptions) -> Set<String> {
         guard let (_, store) = try? data.store(), let types = try? store.types() else { return CommandType.builtIn }
         return types
+    }
+
+    /// The receivers of webhooks in the configuration; nil where there is none, or where it cannot be used.
+    static func webhooks(_ data: DataOptions) async -> WebhookEndpoints? {
+        let directory = data.directory()
+        guard (try? ConfigurationFile.path(data, directory)) != nil else { return nil }
+        return try? await ConfigurationFile(data, directory).webhooks
     }
 
     /// The command or flow that an upload would become.
@@ -25,9 +35,15 @@ struct RouteCheck {
                 "The route “\(route.name)”: no worker runs “\(unknown)”; known types are "
                     + types.sorted().joined(separator: ", "))
         }
-        do throws(UploadError) { return try route.result(of: facts, registry: registry) } catch {
+        let result: RouteResult
+        do throws(UploadError) { result = try route.result(of: facts, registry: registry) } catch {
             throw ExitError(.configuration, error.message)
         }
+        for draft in result.drafts where draft.type == CommandType.webhook {
+            guard let objection = webhooks?.objection(to: draft.payload) else { continue }
+            throw ExitError(.configuration, "The route “\(route.name)”: \(objection)")
+        }
+        return result
     }
 
     /// A sentence for each route that does not take a sample. A route that takes only some uploads may refuse it too.

@@ -14,7 +14,7 @@ struct RouteCheckCommand: AsyncParsableCommand {
         discussion: """
             Each route is filled with the facts of a sample, and its operations check the payloads as they do at submit. \
             Nothing is submitted, and no data directory is needed. {metadata.KEY} is “sample” where --metadata does not state it. \
-            Programs are those of the same file, where it has some, else those of the configuration.
+            Programs and receivers of webhooks are those of the same file; where it has only routes, those of the configuration.
 
             EXAMPLES
               sluice route check sluice.yaml
@@ -53,10 +53,12 @@ struct RouteCheckCommand: AsyncParsableCommand {
     func run() async throws {
         let text = try FlowFile.bytes(file)
         let routes = try ConfiguredRoutes.read(file, text).routes
-        var registries = SubmitRegistries(try configuration(text))
+        let configuration = try configuration(text)
+        var registries = SubmitRegistries(configuration)
         let check = RouteCheck(
             registry: await registries.lookup(for: routes.flatMap(\.types)),
-            types: allowUnknown ? nil : RouteCheck.knownTypes(data))
+            types: allowUnknown ? nil : RouteCheck.knownTypes(data),
+            webhooks: await RouteCheck.webhooks(configuration))
         let sample = try SampleFile()
         defer { sample.remove() }
         var problems = 0
@@ -82,21 +84,18 @@ struct RouteCheckCommand: AsyncParsableCommand {
         return route.sample(file: path, name: name, contentType: contentType, metadata: values)
     }
 
-    /// The options that find the settings of programs: a file that has some is a whole configuration.
+    /// The options that find the programs and the receivers of webhooks.
     private func configuration(_ text: [UInt8]) throws -> DataOptions {
-        guard data.config == nil, file != "-", try ConfiguredRoutes.hasPrograms(file, text) else { return data }
+        guard data.config == nil, file != "-", try ConfiguredRoutes.isWholeConfiguration(file, text) else {
+            return data
+        }
         var data = data
         data.config = file
         return data
     }
 
     private func show(_ route: UploadRoute, _ result: RouteResult) {
-        let drafts: [CommandDraft] =
-            switch result {
-            case .stored: []
-            case .command(let draft): [draft]
-            case .flow(let plan): plan.nodes.map(\.draft) + plan.flow.callbacks.map(\.draft)
-            }
+        let drafts = result.drafts
         if print.json {
             let commands = drafts.map { draft in
                 JSONValue.object([

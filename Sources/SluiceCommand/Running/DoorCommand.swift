@@ -71,7 +71,8 @@ struct DoorCommand: AsyncParsableCommand {
         var registries = SubmitRegistries(data)
         let registry = await registries.lookup(
             for: file.door.submit.types.union(routes.routes.flatMap(\.types)))
-        for problem in try RouteCheck(registry: registry, types: try store.types()).problems(of: routes.routes) {
+        let check = RouteCheck(registry: registry, types: try store.types(), webhooks: file.webhooks)
+        for problem in try check.problems(of: routes.routes) {
             logger.warning("A sample upload was refused (see “sluice route check”): \(problem)")
         }
         let live = LivePart()

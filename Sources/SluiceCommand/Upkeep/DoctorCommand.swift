@@ -74,7 +74,8 @@ struct DoctorCommand: AsyncParsableCommand {
             guard !routes.isEmpty else { return [] }
             var registries = SubmitRegistries(data)
             let check = RouteCheck(
-                registry: await registries.lookup(for: routes.flatMap(\.types)), types: RouteCheck.knownTypes(data))
+                registry: await registries.lookup(for: routes.flatMap(\.types)), types: RouteCheck.knownTypes(data),
+                webhooks: await RouteCheck.webhooks(data))
             let problems = try check.problems(of: routes).map { Finding("routes", .warning, $0) }
             return problems.isEmpty
                 ? [Finding("routes", .ok, "sluice.yaml has \(routes.count), which can be used")] : problems

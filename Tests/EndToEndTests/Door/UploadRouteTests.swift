@@ -103,6 +103,48 @@ extension EndToEndTests {
             }
         }
 
+        @Test(arguments: [
+            ("webhooks: []", "has no webhook endpoint with the origin https://hooks.example.com:443"),
+            (
+                """
+                webhooks: [other]
+                webhook: {other: {origin: "https://other.example.com", secretEnvironments: [WEBHOOK_SECRET]}}
+                """,
+                "has no webhook endpoint with the origin https://hooks.example.com:443"
+            ),
+            (
+                """
+                webhooks: [events]
+                webhook: {events: {origin: "https://hooks.example.com", secretEnvironments: [WEBHOOK_SECRET]}}
+                """,
+                nil
+            ),
+        ])
+        func `a check finds a webhook that no endpoint signs`(endpoints: String, problem: String?) async throws {
+            try await Installation.with { installation in
+                let routes = """
+                    routes:
+                      notify:
+                        flow:
+                          nodes:
+                            store: {type: upload, payload: {file: "{file}", to: "https://media.example.com/{name}"}}
+                            tell:
+                              type: webhook
+                              after: store
+                              payload: {url: "https://hooks.example.com/done", type: upload.done}
+
+                    """
+                let whole = try installation.directory.file("sluice.yaml", Array((routes + endpoints).utf8))
+                let checked = try await installation.sluice("route", "check", whole)
+                #expect(checked.code == (problem == nil ? 0 : 78), "\(checked.errors)")
+                if let problem { #expect(checked.errors.contains(problem)) }
+                // Without a configuration, nobody knows the endpoints.
+                let part = try installation.directory.file("routes.yaml", Array(routes.utf8))
+                let unknown = try await installation.sluice("route", "check", part)
+                #expect(unknown.code == 0, "\(unknown.errors)")
+            }
+        }
+
         @Test func `the door and doctor warn of a route that no upload can take`() async throws {
             try await Installation.with { installation in
                 try FileManager.default.createDirectory(
