@@ -100,7 +100,7 @@ extension UploadEngine {
             return try await complete(upload, file, length: end)
         }
         // Only bytes keep an upload from expiring: a client could hold its room by empty requests otherwise.
-        let due = end > upload.offset ? clock() + limits.maxAge : upload.due
+        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
         let change = try await commit(
             .advance(id, offset: end, length: request.statedLength, due: due), offset: checkpoints.durable)
         let now = try Self.upload(id, after: change)

@@ -66,7 +66,7 @@ extension UploadEngine {
         // A request may have moved it on.
         guard let due = upload.due, due <= now else { return }
         switch upload.state {
-        case .open: try await end(id, reason: "it made no progress for \(Int(limits.maxAge.seconds)) s")
+        case .open: try await end(id, reason: limits.reasonOfExpiry(upload, now))
         case .ended:
             await dropBytes(of: upload)
             _ = try await commit(.remove(id))

@@ -108,7 +108,7 @@ package final class UploadEngine: UploadService {
         let now = clock()
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
-        upload.due = now + limits.maxAge
+        upload.due = limits.expiry(of: upload, at: 0, now: now)
         upload.idempotencyKey = key?.name
         upload.fingerprint = key?.fingerprint
         upload.storage = .file

@@ -105,6 +105,25 @@ struct UploadRecoveryTests {
         #expect(try await uploadError { try await engine.upload(upload.id) }.code == .gone)
     }
 
+    @Test func `an upload that makes a byte now and then expires, and one that makes a KiB a second does not`()
+        async throws
+    {
+        let rig = try UploadRig { $0.maxAge = .seconds(100) }
+        let engine = rig.engine()
+        let (slow, steady) = (try await engine.create(length: 1 << 20), try await engine.create(length: 1 << 20))
+        for step in 0..<6 {
+            rig.advance(.seconds(60))
+            #expect(await engine.tidy() == 0)
+            try await engine.send([1], to: slow.id, at: Int64(step))
+            try await engine.send([UInt8](repeating: 1, count: 60 << 10), to: steady.id, at: Int64(step * 60 << 10))
+        }
+        rig.advance(.seconds(60))
+        #expect(await engine.tidy() == 1)
+        let error = try await uploadError { try await engine.upload(slow.id) }
+        #expect(error.code == .gone && error.message.contains("it made 6 bytes in 420 s"), "\(error)")
+        #expect(try await engine.upload(steady.id).offset == 6 * 60 << 10)
+    }
+
     @Test func `a finished part that no final upload takes expires, and its client is told`() async throws {
         let rig = try UploadRig { $0.maxAge = .seconds(100) }
         let engine = rig.engine()
