@@ -138,7 +138,7 @@ extension EndToEndTests {
                 let checked = try await installation.sluice("route", "check", whole)
                 #expect(checked.code == (problem == nil ? 0 : 78), "\(checked.errors)")
                 if let problem { #expect(checked.errors.contains(problem)) }
-                // Without a configuration, nobody knows the endpoints.
+                // Without a configuration the endpoints are not known.
                 let part = try installation.directory.file("routes.yaml", Array(routes.utf8))
                 let unknown = try await installation.sluice("route", "check", part)
                 #expect(unknown.code == 0, "\(unknown.errors)")
