@@ -179,8 +179,19 @@ final class Torture: Sendable {
         return victim
     }
 
+    private enum Submission {
+        case noops, puts, posts, copies, ordered, flow
+        case other(OtherOperation)
+
+        /// Each is drawn before the deck is shuffled anew, so that no run lacks one.
+        static let deck =
+            [.noops, .puts, .posts, .copies, .ordered, .flow, .noops, .puts, .posts, .copies, .ordered, .flow]
+            + OtherOperation.allCases.map { Submission.other($0) }
+    }
+
     private func produce(_ count: Int) async throws {
         var random = SeededRandom(seed: seed ^ 0xA5A5)
+        var deck: [Submission] = []
         var made = 0
         // Submit at least half of the commands, also where a busy machine needs longer for them than for the faults.
         while made < count, isUnderFire.load(ordering: .relaxed) || ledger.entries.count < count / 2 {
@@ -190,14 +201,15 @@ final class Torture: Sendable {
             // Producers die too, some of them in the middle of a bulk submit.
             let death = random.chance(0.1) ? Duration.milliseconds(Int64(random.number(in: 5..<80))) : nil
             let quality = QualityOfService.allCases[random.number(in: 0..<5)].name
-            switch random.number(in: 0..<10) {
-            case 0:
+            if deck.isEmpty { deck = Submission.deck.shuffled(using: &random) }
+            switch deck.removeLast() {
+            case .noops:
                 let lines = (0..<bulk).map { index in
                     let limit = index % 3 == 0 ? #","limit":"\#(TortureChecker.limit)""# : ""
                     return #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"\#(limit)}"#
                 }
                 try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
-            case 1:
+            case .puts:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "\(receiver.origin)/put/\(first + index)", "PUT", quality)
@@ -205,7 +217,7 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .put(path: "/put/\(first + index)", sha256: chosen[index].sha256)
                 }
-            case 2:
+            case .posts:
                 let lines = (0..<bulk).map { index in
                     upload(
                         sources[index % sources.count].path, "\(receiver.origin)/post/\(first + index)", "POST", quality
@@ -214,7 +226,7 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) {
                     .post(path: "/post/\(first + $0)")
                 }
-            case 3:
+            case .copies:
                 let chosen = (0..<bulk).map { _ in sources[random.number(in: 0..<sources.count)] }
                 let lines = chosen.enumerated().map { index, source in
                     upload(source.path, "file://\(copies)/\(first + index)", "PUT", quality)
@@ -222,18 +234,17 @@ final class Torture: Sendable {
                 try await submit(["upload", "--payload", "-"], lines, number: made, killedAfter: death) { index in
                     .copy(path: "\(self.copies)/\(first + index)", sha256: chosen[index].sha256)
                 }
-            case 4:
+            case .ordered:
                 // A few keys, so that commands of several submissions meet.
                 let lines = (0..<bulk).map { index in
                     #"{"payload":{"milliseconds":\#(index % 5)},"qos":"\#(quality)","orderingKey":"key \#(index % 3)"}"#
                 }
                 try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
-            case 5:
+            case .flow:
                 try await submit(
                     ["flow", "submit", "-"], [Self.flow(nodes: bulk, &random)], number: made, killedAfter: death
                 ) { _ in .noop }
-            default:
-                let operation = OtherOperation.allCases[random.number(in: 0..<OtherOperation.allCases.count)]
+            case .other(let operation):
                 let commands = (0..<min(bulk, operation.maxCount)).map { command(operation, first + $0, quality) }
                 try await submit(
                     [operation.type, "--payload", "-"], commands.map(\.line), number: made, killedAfter: death
