@@ -37,14 +37,14 @@ extension EndToEndTests {
 
                 let runs = String(decoding: contents(of: torture.runs) ?? [], as: UTF8.self)
                 var checker = TortureChecker(
-                    store: store, entries: ledger.entries, requests: receiver.requests,
+                    store: store, ledger: ledger, requests: receiver.requests,
                     runs: runs.split(separator: "\n").map(String.init))
                 try checker.run()
                 print(
                     "kill test: seed \(seed), \(torture.kills) kills, \(torture.stops) stops, "
                         + "\(ledger.entries.count) acknowledged, \(checker.transitions) transitions, "
                         + "\(receiver.requests.count) requests, \(checker.repeatedMessages) messages repeated, "
-                        + "\(checker.fired) times of schedules, endings \(checker.endings), "
+                        + "\(checker.fired) times of schedules, \(checker.batches) batches, endings \(checker.endings), "
                         + "charged with deaths \(checker.crashes.sorted { $0.key < $1.key })")
                 for violation in checker.violations.prefix(50) { print("violation: \(violation)") }
                 #expect(
@@ -60,6 +60,7 @@ extension EndToEndTests {
                 #expect(receiver.requests.contains { $0.method == "POST" })
                 #expect(receiver.requests.contains { $0.target.hasPrefix("/put/door-") })
                 #expect(checker.repeatedMessages > 0 || Self.kills < 50)
+                #expect(checker.batches > 0 || Self.kills < 50)
                 #expect(checker.fired > Torture.TortureSchedule.allCases.count)
                 #expect(!runs.isEmpty && receiver.requests.contains { $0.method == "GET" })
             }

@@ -68,6 +68,7 @@ final class Torture: Sendable {
                 try await actors.waitForAll()
             }
             try await pauseSchedules()
+            try await sealBatches(store)
             try await drain()
             // The last kill comes before the first SIGTERM.
             try await poisoned
@@ -180,13 +181,13 @@ final class Torture: Sendable {
     }
 
     private enum Submission {
-        case noops, puts, posts, copies, ordered, flow
+        case noops, puts, posts, copies, ordered, flow, batch
         case other(OtherOperation)
 
         /// Each is drawn before the deck is shuffled anew, so that no run lacks one.
         static let deck =
             [.noops, .puts, .posts, .copies, .ordered, .flow, .noops, .puts, .posts, .copies, .ordered, .flow]
-            + OtherOperation.allCases.map { Submission.other($0) }
+            + [.batch, .batch] + OtherOperation.allCases.map { Submission.other($0) }
     }
 
     private func produce(_ count: Int) async throws {
@@ -244,6 +245,11 @@ final class Torture: Sendable {
                 try await submit(
                     ["flow", "submit", "-"], [Self.flow(nodes: bulk, &random)], number: made, killedAfter: death
                 ) { _ in .noop }
+            case .batch:
+                let lines = (0..<bulk).map { #"{"payload":{"milliseconds":\#($0 % 30)},"qos":"\#(quality)"}"# }
+                try await submit(Self.batchArguments, lines, number: made, killedAfter: death) { _ in
+                    .batch(members: bulk)
+                }
             case .other(let operation):
                 let commands = (0..<min(bulk, operation.maxCount)).map { command(operation, first + $0, quality) }
                 try await submit(
@@ -276,7 +282,8 @@ final class Torture: Sendable {
         _ kind: (Int) -> TortureLedger.Entry.Kind
     ) async throws -> [CommandID] {
         let child = try installation.start(
-            program: "\(Installation.bin)/sluice", arguments.first == "flow" ? arguments : ["submit"] + arguments,
+            program: "\(Installation.bin)/sluice",
+            ["flow", "batch"].contains(arguments.first) ? arguments : ["submit"] + arguments,
             environment: drops(0.2, process: 1_000_000 + number),
             input: lines.map { Array($0.joined(separator: "\n").utf8) })
         if let killedAfter {
@@ -379,7 +386,7 @@ final class Torture: Sendable {
         do {
             try await installation.drained(store, within: .seconds(180))
         } catch {
-            for status in [CommandStatus.new, .queued, .sent, .error] {
+            for status in CommandStatus.allCases where !status.isFinal {
                 for command in try store.list(CommandFilter(status: status), after: nil, limit: 20) {
                     ledger.unexpected(
                         "\(command.id) is still \(status): \(command.type) to \(command.destination), seat "

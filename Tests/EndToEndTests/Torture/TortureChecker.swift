@@ -9,6 +9,8 @@ struct TortureChecker {
     let requests: [ReceivedRequest]
     /// A line for each run of the program.
     let runs: [String]
+    /// Batches whose clients were killed.
+    let sealed: Set<CommandID>
 
     /// The rate limit of some no-ops: 40 a second, with a burst of 10.
     static let limit = "torture"
@@ -23,17 +25,20 @@ struct TortureChecker {
     private(set) var transitions = 0
     /// Times of schedules that fired.
     private(set) var fired = 0
+    /// Batches that ended with their members.
+    private(set) var batches = 0
     /// The deliveries of messages, by path.
     private let messages: [String: [ReceivedRequest]]
     /// Messages that arrived more than once.
     var repeatedMessages: Int { messages.values.count { $0.count(where: \.isWhole) > 1 } }
 
     init(
-        store: SQLiteStore, entries: [CommandID: TortureLedger.Entry], requests: [ReceivedRequest], runs: [String]
+        store: SQLiteStore, ledger: TortureLedger, requests: [ReceivedRequest], runs: [String]
     ) {
+        entries = ledger.entries
+        sealed = ledger.sealed
         self.store = store
         self.runs = runs
-        self.entries = entries
         self.requests = requests
         messages = Dictionary(grouping: requests.filter { $0.target.hasPrefix("/hook/") }, by: \.target)
     }
@@ -48,6 +53,7 @@ struct TortureChecker {
         for schedule in try store.schedules() { schedules.check(schedule, commands.values) }
         violations += schedules.violations
         fired = schedules.fired
+        try checkBatches(commands)
         for shard in 0..<store.shardCount {
             for problem in try store.integrityCheck(shard: shard) { violations.append("shard \(shard): \(problem)") }
             for problem in try store.relationProblems(shard: shard) { violations.append("shard \(shard): \(problem)") }
@@ -63,6 +69,24 @@ struct TortureChecker {
             guard let last = page.last else { return commands }
             after = last.id
         }
+    }
+
+    private mutating func checkBatches(_ commands: [CommandID: Command]) throws {
+        let members = Dictionary(grouping: commands.values.filter { $0.batch != nil }) { $0.batch }
+        var callbacks: [CommandID: [[Timestamp]]] = [:]
+        for id in commands.keys {
+            guard let batch = try store.dependencies(of: id, limit: 1)?.flow else { continue }
+            callbacks[batch, default: []].append(try store.timeline(id).filter { $0.status == .sent }.map(\.at))
+        }
+        var checker = BatchChecker()
+        for id in commands.values.filter({ $0.type == CommandType.batch }).map(\.id) {
+            guard let batch = try store.batch(id) else { continue }
+            var expected: Int?
+            if case .batch(let count) = entries[id]?.kind, !sealed.contains(id) { expected = count }
+            checker.check(batch, expected: expected, members: members[id] ?? [], callbacks: callbacks[id] ?? [])
+        }
+        violations += checker.violations
+        batches = checker.ended
     }
 
     // MARK: Acknowledged commands and received files
@@ -105,7 +129,8 @@ struct TortureChecker {
                 if command.status != .tooManyTimes, entry.cancelled == 0 {
                     violations.append("the poison \(id) was not given up: \(say(command))")
                 }
-            case .noop:
+            // checkBatches looks at its members.
+            case .noop, .batch:
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
             case .put(let path, let sum):
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }

@@ -18,6 +18,8 @@ final class TortureLedger: Sendable {
             case program
             /// A signed message to a path that no other command has. It may arrive again, with the same id.
             case webhook(path: String, body: String)
+            /// A batch with this number of members.
+            case batch(members: Int)
             /// A command whose worker is killed at each execution.
             case poison
         }
@@ -31,6 +33,7 @@ final class TortureLedger: Sendable {
     private struct State {
         var entries: [CommandID: Entry] = [:]
         var order: [CommandID] = []
+        var sealed: Set<CommandID> = []
         var unexpected: [String] = []
     }
 
@@ -50,9 +53,12 @@ final class TortureLedger: Sendable {
     /// Records that the request was refused and had no effect.
     func wasNotCancelled(_ id: CommandID) { state.withLock { $0.entries[id]?.cancelled -= 1 } }
     func wasNotRetried(_ id: CommandID) { state.withLock { $0.entries[id]?.retried -= 1 } }
+    /// Records that a batch lacks members, because its client was killed.
+    func sealed(_ id: CommandID) { state.withLock { _ = $0.sealed.insert(id) } }
     func unexpected(_ what: String) { state.withLock { $0.unexpected.append(what) } }
 
     var entries: [CommandID: Entry] { state.withLock { $0.entries } }
     var order: [CommandID] { state.withLock { $0.order } }
+    var sealed: Set<CommandID> { state.withLock { $0.sealed } }
     var unexpected: [String] { state.withLock { $0.unexpected } }
 }
