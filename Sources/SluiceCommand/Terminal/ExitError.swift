@@ -70,7 +70,9 @@ struct ExitError: Error, CustomStringConvertible {
                 + line.drop { $0 == " " || $0 == "-" }
         }
         if !sentence.isEmpty {
-            if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
+            if let unknown = UnknownOption.sentence(about: Array(CommandLine.arguments.dropFirst())) {
+                sentence = unknown
+            } else if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
                 sentence += "; use \(ArgumentForm.expected ?? "a number")"
             }
             Diagnostics.say(sentence)

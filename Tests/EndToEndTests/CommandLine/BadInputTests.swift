@@ -116,7 +116,13 @@ extension EndToEndTests {
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let wrong: [([String], String)] = [
                     (["frobnicate"], "frobnicate"), (["frobnicate", "--json"], "“frobnicate”"),
-                    (["status", "--frobnicate"], "--frobnicate"),
+                    (["status", "--frobnicate"], "Unknown option '--frobnicate'\n"),
+                    (["status", "--jsn"], "Unknown option '--jsn'. Did you mean '--json'?"),
+                    // Where something else is wrong or missing too.
+                    (["limit", "set", "a", "--start", "3/s"], "Unknown option '--start'. Did you mean '--starts'?"),
+                    (["put", "a", "--too", "https://h/"], "Unknown option '--too'. Did you mean '--to'?"),
+                    (["submit", "noop", "--frobnicate=1", "x"], "Unknown option '--frobnicate'\n"),
+                    (["submit", "noop", "x", "--", "--frobnicate"], "'x'"),
                     (["submit", "noop", "--qos", "highest"], "highest"), (["cancel", "12x4"], "12x4"),
                     (["status", "018f3c5e-9a7b-7c1d-8e2f-0a1b2c3d4e5g"], "018f3c5e"), (["submit", "No Op"], "No Op"),
                     (["list", "--status", "done"], "done"), (["submit", "noop", "--deadline", "soon"], "soon"),
