@@ -1,22 +1,35 @@
 internal import Glibc
 
-/// Finds a port of 127.0.0.1 without a listener.
+/// Finds a port of 127.0.0.1 that nothing uses. No connection takes it while its server restarts: the kernel gives
+/// connections ports from 32,768 on (ip_local_port_range).
 package func freePort() throws -> Int {
-    let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(socket) }
-    return try bindToFreePort(socket)
+    for _ in 0..<100 {
+        let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        let port = Int.random(in: 15_000..<32_000)
+        if bind(socket, toPort: port) { return port }
+    }
+    throw Missed("no free port")
 }
 
 func bindToFreePort(_ socket: CInt) throws -> Int {
+    guard bind(socket, toPort: 0) else { throw Missed("no free port") }
     var address = loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let status = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-            bind(socket, address, length) == 0 ? getsockname(socket, address, &length) : -1
-        }
+    _ = withUnsafeMutableBytes(of: &address) { bytes in
+        getsockname(socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
     }
-    guard status == 0 else { throw Missed("no free port") }
     return Int(UInt16(bigEndian: address.sin_port))
+}
+
+/// Binds a socket to a port of 127.0.0.1. False: the port is in use.
+private func bind(_ socket: CInt, toPort port: Int) -> Bool {
+    var address = loopback(port: port)
+    return withUnsafeBytes(of: &address) { bytes in
+        Glibc.bind(
+            socket, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+            socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+    }
 }
 
 /// Whether a process accepts connections to a port of 127.0.0.1.
