@@ -75,7 +75,7 @@ struct SluiceTool: AsyncParsableCommand {
             try ByteText.checkArguments()
             try refuseUnknownSubcommand()
             var command = try await asyncParseAsRoot()
-            if changesSomething(command) { Output.ignoreClosedPipe() }
+            if !onlyPrints(command) { Output.ignoreClosedPipe() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -96,16 +96,17 @@ struct SluiceTool: AsyncParsableCommand {
         throw ValidationError("“\(name)” is not a subcommand")
     }
 
-    private static func changesSomething(_ command: any ParsableCommand) -> Bool {
+    /// Whether a command only prints, so that a closed pipe may end it. Every other one completes its work.
+    private static func onlyPrints(_ command: any ParsableCommand) -> Bool {
         switch command {
-        case is PutCommand, is S3PutCommand, is ExecCommand, is SubmitCommand, is CancelCommand, is RetryCommand,
-            is ResolveCommand,
-            is RequalifyCommand, is PauseCommand, is ResumeCommand, is NetworkSetCommand, is LimitSetCommand,
-            is LimitRemoveCommand, is PruneCommand,
-            is BackupCommand, is RestoreCommand, is SyncCommand, is WebhookSendCommand, is WebhookPauseCommand,
-            is WebhookResumeCommand,
-            is CollectionPutCommand, is CollectionRemoveCommand, is TokenCreateCommand, is TokenRevokeCommand:
+        case is StatusCommand, is ListCommand, is WatchCommand, is ExplainCommand, is FetchCommand,
+            is ResponseCommand.List, is ResponseCommand.Show,
+            is FlowListCommand, is FlowShowCommand, is BatchListCommand, is BatchShowCommand,
+            is ScheduleListCommand, is ScheduleShowCommand, is LimitListCommand, is NetworkShowCommand,
+            is RouteListCommand, is RouteCheckCommand, is TokenListCommand, is UploadListCommand, is WebhookListCommand,
+            is CollectionListCommand, is CollectionShowCommand, is CollectionQueryCommand:
             true
+        case let doctor as DoctorCommand: !doctor.mend
         default: false
         }
     }

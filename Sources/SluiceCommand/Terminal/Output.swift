@@ -12,8 +12,7 @@ enum Output {
 
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
-    /// For a command that changes something: a closed pipe does not end it, and its further output is
-    /// dropped.
+    /// For a command that does more than print: a closed pipe does not end it, and its further output is dropped.
     static func ignoreClosedPipe() { ignoresClosedPipe.store(true, ordering: .relaxed) }
 
     /// A line for people.

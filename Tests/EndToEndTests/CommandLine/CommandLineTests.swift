@@ -115,9 +115,27 @@ extension EndToEndTests {
                 #expect(try store.counts()[.cancelled] == 2)
                 // Another failure determines the exit code.
                 #expect(try await unread(["cancel", ids[0], CommandID().description], installation).code == 66)
+                let document = #"{"nodes":{"a":{"type":"noop"}}}"#
+                let changes = [
+                    ["flow", "submit", "-"], ["batch", "open"], ["schedule", "put", "a", "@daily", "noop"],
+                    ["schedule", "pause", "a"], ["limit", "set", "a", "--starts", "1/s"],
+                    ["token", "create", "a", "--scope", "read"],
+                    ["prune", "--older-than", "1d"], ["doctor", "--mend"],
+                ]
+                for arguments in changes {
+                    let changed = try await unread(arguments, installation, input: document)
+                    #expect(changed.code == 74, "\(arguments): \(changed.errors)")
+                }
+                #expect(try store.schedules().map(\.state.paused) == [true])
                 // A subcommand that only shows something ends at once.
-                let listed = try await unread(["list"], installation)
-                #expect(listed.code == 0 && listed.errors.isEmpty, "\(listed.errors)")
+                let readings = [
+                    ["list"], ["status"], ["flow", "list"], ["batch", "list"], ["schedule", "list"], ["limit", "list"],
+                    ["token", "list"], ["network"], ["doctor"],
+                ]
+                for arguments in readings {
+                    let shown = try await unread(arguments, installation)
+                    #expect(shown.code == 0 && shown.errors.isEmpty, "\(arguments): \(shown.errors)")
+                }
             }
         }
 
