@@ -103,11 +103,16 @@ struct PruneCommand: ParsableCommand {
         var total = 0
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
+                var isRepeated = false
                 while true {
-                    while try store.cleanUp(shard: shard, now: .now, limit: Self.cleanUpBatch, Self.cleanup) > 0 {}
+                    while try store.cleanUp(shard: shard, now: .now, limit: Self.cleanUpBatch, Self.cleanup) > 0 {
+                        isRepeated = false
+                    }
                     let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
                     for payload in pruned.abandoned { spool.discard(stored: payload) }
-                    if pruned.isEnd, pruned.held == 0 { break }
+                    // Those that were held are tried once more after a cleanup.
+                    if pruned.isEnd, pruned.held == 0 || isRepeated { break }
+                    isRepeated = pruned.isEnd
                     total += pruned.count
                     Diagnostics.showStatus { _ in
                         "shard \(shard + 1) of \(store.shardCount), \(Figures.grouped(Int64(total))) removed"

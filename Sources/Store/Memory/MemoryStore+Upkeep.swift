@@ -30,7 +30,7 @@ extension MemoryStore {
                 if row.key != nil, row.command.status == .inDoubt {
                     // It holds its ordering key.
                     _ = shard.change(row.id) { $0.resolve(as: .cancelled, by: Actor.person, now: .now, &$1) }
-                    pruned.held += 1
+                    pruned.hasMoved = true
                     continue
                 }
                 if all.contains(where: { shard.leftovers[$0.id] != nil }) {

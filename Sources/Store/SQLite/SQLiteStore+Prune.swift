@@ -10,16 +10,14 @@ extension SQLiteStore {
             try connection.search(before: before, statuses: statuses, limit: limit)
         }
         guard !search.candidates.isEmpty || search.isWorthRecording else { return PruneResult() }
-        let isWhole = statuses.isSuperset(of: [.success, .cancelled])
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             var pruned = PruneResult()
-            var scannedThrough = search.scannedThrough
+            // The lowest transition that the next search has to see again.
+            var again = Int64.max
             for candidate in search.candidates {
-                let again = try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned)
-                // The next scan finds the command again.
-                if let again { scannedThrough = min(scannedThrough, again - 1) }
+                try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned, &again)
             }
-            if isWhole { try connection.setPrunedThrough(scannedThrough) }
+            if try connection.record(search, again: again) { pruned.hasMoved = true }
             return pruned
         }
     }
@@ -28,9 +26,13 @@ extension SQLiteStore {
 /// The result of a search for old commands.
 private struct PruneSearch {
     var candidates: [PruneCandidate] = []
+    /// The stored position: `seq` of the last transition that earlier searches have scanned.
+    let start: Int64
     /// `seq` of the last transition that was scanned.
     var scannedThrough: Int64
-    /// Whether the scan went far enough for `scannedThrough` to be stored.
+    /// Whether it looked for all commands that a scan finds. Only then the position may go on.
+    let isWhole: Bool
+    /// Whether the scan went far enough for its position to be stored although it found nothing.
     var isWorthRecording = false
 }
 
@@ -45,8 +47,10 @@ private struct PruneCandidate {
 
 private enum PruneOutcome {
     case deleted
-    /// It goes with its flow, or with the last command that depends on it.
+    /// It is deleted later, with its flow or with the last command that depends on it.
     case passed
+    /// It was in doubt, and is cancelled. A search finds its new transition.
+    case cancelled
     /// Its remains are removed first.
     case held
     /// The batch is full.
@@ -60,15 +64,20 @@ extension Connection {
     /// Searches for commands that may be deleted. Transitions are in the order of time, so a scan from the
     /// stored position sees each only once. An index over the ends of commands would make the three
     /// transitions of each command 7 % slower.
+    ///
+    /// Commands that are deleted later are left out, so that none of them keeps the search from those behind it.
     fileprivate func search(
         before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneSearch {
-        let start = try statement(.prunedThrough).first { $0.int64(0) } ?? 0
-        var search = PruneSearch(scannedThrough: start)
+        let start = try prunedThrough()
+        var search = PruneSearch(
+            start: start, scannedThrough: start, isWhole: statuses.isSuperset(of: [.success, .cancelled]))
+        let rules = PruneRules(before: before, statuses: statuses)
         let transitions = try statement(.transitionsAfter, start)
         defer { transitions.reset() }
         let now = Timestamp.now
         var isPast = true
+        var ended = 0
         while search.candidates.count < limit, try transitions.step() {
             let (seq, at) = (transitions.int64(0), transitions.time(3))
             // A wrong clock may have dated a transition into the future. The scan goes on behind it, but the stored
@@ -77,83 +86,131 @@ extension Connection {
             guard at < before || at > now else { break }
             if isPast { search.scannedThrough = seq }
             let status = try transitions.status(2)
-            guard at < before, status == .success || status == .cancelled, statuses.contains(status) else { continue }
-            let ended = try statement(.ended, transitions.id(1), seq)
-            if let candidate = try ended.first(PruneCandidate.init) { search.candidates.append(candidate) }
+            guard at < before, status == .success || status == .cancelled, statuses.contains(status),
+                let found = try statement(.ended, transitions.id(1), seq).first(PruneCandidate.init)
+            else { continue }
+            if let candidate = try deletable(found, rules) { search.candidates.append(candidate) }
+            ended += 1
+            // The next search goes on here, and this one is short.
+            if search.isWhole, isPast, ended >= limit { break }
         }
-        search.isWorthRecording = search.scannedThrough - start > Self.recordedDistance
+        let distance = search.scannedThrough - start
+        search.isWorthRecording = search.isWhole && distance > (ended >= limit ? 0 : Self.recordedDistance)
         let dead = Array(statuses.intersection([.tooManyTimes, .inDoubt]))
         if let first = dead.first, search.candidates.count < limit {
-            search.candidates += try statement(
-                .deadBefore, before, first, dead.last ?? first, limit - search.candidates.count
-            ).rows(PruneCandidate.init)
+            let rows = try statement(.deadBefore, before, first, dead.last ?? first)
+            defer { rows.reset() }
+            while search.candidates.count < limit, try rows.step() {
+                if let candidate = try deletable(PruneCandidate(rows), rules) { search.candidates.append(candidate) }
+            }
         }
         return search
     }
 
-    fileprivate func setPrunedThrough(_ seq: Int64) throws(StoreError) {
-        try statement(.setPrunedThrough, seq).run()
+    private func prunedThrough() throws(StoreError) -> Int64 {
+        try statement(.prunedThrough).first { $0.int64(0) } ?? 0
+    }
+
+    /// Stores where the next search begins.
+    /// - Parameter again: the lowest transition that it has to see.
+    /// - Returns: whether it begins behind the start of this one.
+    fileprivate func record(_ search: PruneSearch, again: Int64) throws(StoreError) -> Bool {
+        let stored = try prunedThrough()
+        var position = min(search.isWhole ? search.scannedThrough : search.start, again - 1)
+        // Another process has to see transitions again.
+        if stored < search.start { position = min(position, stored) }
+        if position != stored { try statement(.setPrunedThrough, position).run() }
+        return position > search.start
+    }
+
+    /// A command that has ended, or the flow whose callback it is.
+    /// - Returns: nil where it is not deleted yet, but with its flow or with the last command that depends on it.
+    private func deletable(_ ended: PruneCandidate, _ rules: PruneRules) throws(StoreError) -> PruneCandidate? {
+        guard ended.relations.contains(.member) else {
+            if ended.isHolderInDoubt { return ended }
+            return try isNeeded(ended) ? nil : ended
+        }
+        // A callback may end long after its flow.
+        guard let flow = try node(ended.turn)?.flow,
+            try dependencies(of: ended.turn).contains(where: { $0.parent == flow }),
+            let row = try command(turn: flow), rules.admits(row)
+        else { return nil }
+        let candidate = PruneCandidate(row)
+        return try isNeeded(candidate) ? nil : candidate
+    }
+
+    /// Whether other commands depend on one. A flow is also needed until its callbacks have ended.
+    private func isNeeded(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
+        guard candidate.relations.isComposite else {
+            guard candidate.relations.contains(.parent) else { return false }
+            return try !dependants(of: candidate.turn, after: 0, limit: 1).isEmpty
+        }
+        var last: Int64 = 0
+        while true {
+            let page = try dependants(of: candidate.turn, after: last, limit: 16)
+            for dependency in page {
+                guard try node(dependency.child)?.flow == candidate.turn,
+                    try command(turn: dependency.child)?.command.status.isEnd ?? true
+                else { return true }
+                last = dependency.child
+            }
+            if page.count < 16 { return false }
+        }
     }
 
     /// Deletes a command, and its parents that nothing else depends on.
-    /// - Returns: the lowest `seq` from which the next scan has to look again; nil where it has not.
+    /// - Parameter again: is lowered to the transitions that the next search has to see again.
     fileprivate func prune(
         _ candidate: PruneCandidate, before: Timestamp, statuses: Set<CommandStatus>, limit: Int,
-        _ pruned: inout PruneResult
-    ) throws(StoreError) -> Int64? {
-        var again: Int64?
+        _ pruned: inout PruneResult, _ again: inout Int64
+    ) throws(StoreError) {
+        let rules = PruneRules(before: before, statuses: statuses)
         var work = [candidate]
         while let next = work.popLast() {
             let parents = try next.relations.contains(.node) ? dependencies(of: next.turn).map(\.parent) : []
             let outcome = pruned.count < limit ? try prune(next, limit: limit, &pruned) : .incomplete
             switch outcome {
             case .deleted: break
-            case .passed:
-                if next.status != .tooManyTimes { pruned.passed += 1 }
+            case .passed: continue
+            case .cancelled:
+                pruned.hasMoved = true
                 continue
             case .held, .incomplete:
                 if outcome == .held { pruned.held += 1 }
-                // Another scan finds dead letters.
-                if next.status != .tooManyTimes { again = min(again ?? .max, next.newestSeq) }
+                if next.isFoundByScan { again = min(again, next.newestSeq) }
                 continue
             }
             for turn in parents {
-                guard let row = try command(turn: turn), row.command.status.isEnd,
-                    statuses.contains(row.command.status), row.command.updatedAt < before,
-                    !row.relations.contains(.member)
+                guard let row = try command(turn: turn), row.command.status.isEnd, !row.relations.contains(.member)
                 else { continue }
-                work.append(PruneCandidate(row))
+                let parent = PruneCandidate(row)
+                if rules.admits(row) {
+                    work.append(parent)
+                } else if parent.isFoundByScan {
+                    // The scan has gone past it, because it was needed.
+                    again = min(again, parent.newestSeq)
+                }
             }
         }
-        return again
     }
 
     private func prune(
         _ candidate: PruneCandidate, limit: Int, _ pruned: inout PruneResult
     ) throws(StoreError) -> PruneOutcome {
         if candidate.relations.contains(.member) { return .passed }
-        if candidate.relations.contains(.lane), candidate.status == .inDoubt, try cancelInDoubt(candidate) {
-            return .held
-        }
+        if candidate.isHolderInDoubt, try cancelInDoubt(candidate) { return .cancelled }
+        if try isNeeded(candidate) { return .passed }
         if candidate.relations.isComposite { return try prune(flow: candidate, limit: limit, &pruned) }
-        if candidate.relations.contains(.parent), try !dependants(of: candidate.turn, after: 0, limit: 1).isEmpty {
-            return .passed
-        }
         if try hasten(leftoverOf: candidate.turn) { return .held }
         let isAlone = candidate.relations.subtracting(.batchMember).isEmpty
         if isAlone { try delete(candidate, &pruned) } else { try deleteRelated(candidate, &pruned) }
         return .deleted
     }
 
-    /// Deletes a flow, its nodes first. As long as one of its callbacks has not ended, or a command outside of it depends on
-    /// it, the flow stays.
+    /// Deletes a flow, its nodes first.
     private func prune(
         flow: PruneCandidate, limit: Int, _ pruned: inout PruneResult
     ) throws(StoreError) -> PruneOutcome {
-        for dependency in try dependants(of: flow.turn, after: 0, limit: 16) {
-            guard try node(dependency.child)?.flow == flow.turn else { return .passed }
-            guard try command(turn: dependency.child)?.command.status.isEnd ?? true else { return .incomplete }
-        }
         if try hasten(leftoverOf: flow.turn) { return .held }
         while true {
             // Children before their parents.
@@ -222,7 +279,22 @@ extension Connection {
     }
 }
 
+/// Which commands are old.
+private struct PruneRules {
+    var before: Timestamp
+    var statuses: Set<CommandStatus>
+
+    func admits(_ row: StoredCommand) -> Bool {
+        row.command.status.isEnd && statuses.contains(row.command.status) && row.command.updatedAt < before
+    }
+}
+
 extension PruneCandidate {
+    /// Whether the scan of transitions finds it; an index finds the others.
+    fileprivate var isFoundByScan: Bool { status == .success || status == .cancelled }
+    /// It is in doubt, and holds its ordering key.
+    fileprivate var isHolderInDoubt: Bool { status == .inDoubt && relations.contains(.lane) }
+
     fileprivate init(_ row: StoredCommand) {
         self.init(
             turn: row.command.turn, newestSeq: row.newestSeq, status: row.command.status, qos: row.command.qos,

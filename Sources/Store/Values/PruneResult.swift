@@ -11,11 +11,11 @@ package struct PruneResult: Sendable, Equatable {
     /// The number of commands that stay until ``CommandStore/cleanUp(shard:now:limit:_:)`` has taken care of
     /// their remains.
     package var held = 0
-    /// The number of commands that are deleted later, with their flow or with the last command that depends on them.
-    package var passed = 0
+    /// The next search begins behind the start of this one, or finds other commands.
+    package var hasMoved = false
 
     /// The search has found nothing more.
-    package var isEnd: Bool { count == 0 && passed == 0 }
+    package var isEnd: Bool { count == 0 && !hasMoved }
 
     package init() {}
 }

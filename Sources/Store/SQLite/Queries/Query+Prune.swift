@@ -15,8 +15,7 @@ extension Query {
     static let deadBefore = Query(
         """
         SELECT turn, last, status, qos, ifnull(relations, 0) FROM command INDEXED BY command_dead
-        WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) AND ifnull(relations, 0) & 8 = 0
-        ORDER BY dead_at LIMIT ?4
+        WHERE dead_at IS NOT NULL AND dead_at < ?1 AND status IN (?2, ?3) ORDER BY dead_at
         """)
     static let deleteCommand = Query("DELETE FROM command WHERE turn = ?1 AND last = ?2")
     static let deletePayload = Query("DELETE FROM payload WHERE turn = ?1 RETURNING body")
