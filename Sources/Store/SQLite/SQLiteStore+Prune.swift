@@ -132,7 +132,7 @@ extension Connection {
         }
         // A callback may end long after its flow.
         guard let flow = try node(ended.turn)?.flow,
-            try dependencies(of: ended.turn).contains(where: { $0.parent == flow }),
+            try dependencies(of: ended.turn, after: flow - 1, limit: 1).first?.parent == flow,
             let row = try command(turn: flow), rules.admits(row)
         else { return nil }
         let candidate = PruneCandidate(row)
