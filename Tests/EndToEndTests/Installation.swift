@@ -298,3 +298,8 @@ extension Timestamp {
 /// The end-to-end tests start many processes and measure times, so they run one after the other.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct EndToEndTests {}
+
+extension Tag {
+    /// Compares times or rates: `deploy/test` runs these suites while nothing else runs.
+    @Tag static var measuresTime: Self
+}

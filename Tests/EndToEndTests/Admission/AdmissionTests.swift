@@ -9,7 +9,7 @@ import Testing
 extension EndToEndTests {
     /// The number of commands that may run: one URL, destination or quality of service does not slow the
     /// others.
-    struct AdmissionTests {
+    @Suite(.tags(.measuresTime)) struct AdmissionTests {
         /// Submits uploads of one file to URLs that end in numbers from 0.
         private func submit(
             _ count: Int, of file: String, to url: String, _ qos: Commands.QualityOfService,

@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEndTests {
     /// Two thousand destinations on addresses of 127/8, half of which refuse connections.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct ManyDestinationsTests {
+    @Suite(.tags(.measuresTime), .enabled(if: runsSlowTests, "slow")) struct ManyDestinationsTests {
         /// The server of the living half, and a port without a listener for the other half.
         private struct Destinations {
             let installation: Installation

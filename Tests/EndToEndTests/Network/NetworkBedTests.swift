@@ -7,6 +7,7 @@ import Testing
 extension EndToEndTests {
     /// The network bed itself, because a measurement on a wrong link is worthless.
     @Suite(
+        .tags(.measuresTime),
         .enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"),
         .enabled(if: isAvailable(program("curl") != nil), "curl is not installed"))
     struct NetworkBedTests {
@@ -223,7 +224,7 @@ extension EndToEndTests {
     }
 
     /// Without TUN, the kernel's token bucket still limits the rate.
-    @Suite(.enabled(if: NetworkBed.obstacle == nil, "\(NetworkBed.obstacle ?? "")"))
+    @Suite(.tags(.measuresTime), .enabled(if: NetworkBed.obstacle == nil, "\(NetworkBed.obstacle ?? "")"))
     struct TokenBucketTests {
         @Test func `the token bucket shapes a rate`() async throws {
             let link = EmulatedLink(rate: 20e6)

@@ -6,7 +6,9 @@ import Testing
 extension EndToEndTests {
     /// Short forms of the scenarios of `deploy/evaluate-network`, with bounds that also hold on a busy
     /// machine: real processes and real TCP on an emulated link.
-    @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
+    @Suite(
+        .tags(.measuresTime),
+        .enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct NetworkEvaluationTests {
         struct Form: Sendable, CustomTestStringConvertible {
             var scenario: String

@@ -6,7 +6,9 @@ import Testing
 extension EndToEndTests {
     /// On a long path the send queue in the worker's kernel is short, because a cut, a pause or a higher
     /// transfer waits for it. `UploadPaceTests` shows that it is longer on loopback.
-    @Suite(.enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
+    @Suite(
+        .tags(.measuresTime),
+        .enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct UnsentLimitTests {
         @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
         func `above a round trip of 5 ms high QoS leaves at most 16 KiB unsent`() async throws {

@@ -1,12 +1,21 @@
 internal import Glibc
 
-/// Finds a port of 127.0.0.1 that nothing uses. No connection takes it while its server restarts: the kernel gives
-/// connections ports from 32,768 on (ip_local_port_range).
+/// The ports of servers that may restart. The kernel gives connections ports from 32,768 on (ip_local_port_range), so no
+/// connection takes one of these while its server is down. `SLUICE_TEST_PORTS` (`15000-17499`) gives each of several test
+/// processes a range of its own.
+private let serverPorts: ClosedRange<Int> = {
+    let bounds = (environmentVariable("SLUICE_TEST_PORTS") ?? "").split(separator: "-").compactMap { Int($0) }
+    return bounds.count == 2 && bounds[0] < bounds[1] ? bounds[0]...bounds[1] : 15_000...31_999
+}()
+
+private func environmentVariable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+/// Finds a port of 127.0.0.1 that nothing uses.
 package func freePort() throws -> Int {
     for _ in 0..<100 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
-        let port = Int.random(in: 15_000..<32_000)
+        let port = Int.random(in: serverPorts)
         if bind(socket, toPort: port) { return port }
     }
     throw Missed("no free port")
