@@ -45,7 +45,7 @@ extension NetworkController {
             self.pacing[key] = pacing.isEmpty ? nil : pacing
         }
         decisions.pacing = Self.ordered(Set(pacing.keys)).flatMap { pacing[$0] ?? [] }
-        addPacingOfUnknownLinks(to: &decisions.pacing)
+        addPacingOfUndecidedLinks(to: &decisions.pacing)
         decisions.orders = orders.values.sorted { $0.id < $1.id }
         return decisions
     }
@@ -90,7 +90,10 @@ extension NetworkController {
     ) -> LinkAllowance {
         let key = effective.key
         let snapshot = snapshots[key] ?? LinkSnapshot()
-        if effective.level == .offline { return releaseTransfers(effective, snapshot, now: now) }
+        if effective.level == .offline {
+            pacing = ownPacing(key, snapshot)
+            return releaseTransfers(effective, snapshot, now: now)
+        }
         let limit = links[key].map { self.limit(of: $0) } ?? 1
         let offered = limit + (effective.isFree ? extraOffers(key, limit: limit) : 0)
         var allowance = LinkAllowance(level: effective.level, limit: offered, lowLimit: offered)

@@ -8,14 +8,14 @@ extension NetworkController {
         key.destination.flatMap { overrides[$0]?.maxRate ?? policy.destinations[$0]?.maxRate }
     }
 
-    /// A rate that a person set holds from a coordinator's first message on, before a worker has reported
-    /// transfers.
-    func addPacingOfUnknownLinks(to pacing: inout [Pacing]) {
+    /// A rate that a person set holds from a coordinator's first message on: for links of which no worker has
+    /// reported transfers, and for those that no tick has looked at yet.
+    func addPacingOfUndecidedLinks(to decided: inout [Pacing]) {
         for destination in Set(overrides.keys).union(policy.destinations.keys).sorted(by: { $0.text < $1.text }) {
             for direction in Direction.allCases {
                 let key = LinkKey(destination, direction)
-                guard links[key] == nil, let rate = maxRate(of: key) else { continue }
-                pacing += QualityOfService.allCases.map { Pacing(key: key, qos: $0, bytesPerSecond: rate) }
+                guard pacing[key] == nil, let rate = maxRate(of: key) else { continue }
+                decided += QualityOfService.allCases.map { Pacing(key: key, qos: $0, bytesPerSecond: rate) }
             }
         }
     }
@@ -46,15 +46,28 @@ extension NetworkController {
         } else {
             pausedSince[key]?[qos] = nil
         }
-        if let maxRate = maxRate(of: key) {
-            let own =
-                share(of: qos.serviceClass, in: Double(maxRate), key) / Double(snapshot.sharers(of: qos.serviceClass))
+        if let own = ownRate(qos, key, snapshot) {
             links[key]?.paceOrigin.set(qos, isMaxRate: own < rates.min() ?? .infinity, now: now)
             rates.append(own)
         } else {
             links[key]?.paceOrigin.set(qos, isMaxRate: false, now: now)
         }
         return rates.min()
+    }
+
+    /// The rates that a person set for a link that is offline. Transfers that are left to their connections, and
+    /// the probe, obey them too.
+    func ownPacing(_ key: LinkKey, _ snapshot: LinkSnapshot) -> [Pacing] {
+        QualityOfService.allCases.compactMap { qos in
+            ownRate(qos, key, snapshot).map { Pacing(key: key, qos: qos, bytesPerSecond: Int64($0)) }
+        }
+    }
+
+    /// The share of each transfer in the rate that a person set; nil where none is set.
+    private func ownRate(_ qos: QualityOfService, _ key: LinkKey, _ snapshot: LinkSnapshot) -> Double? {
+        maxRate(of: key).map {
+            share(of: qos.serviceClass, in: Double($0), key) / Double(snapshot.sharers(of: qos.serviceClass))
+        }
     }
 
     /// The part of a person's rate for a class: all that higher classes leave, and at least the floor.

@@ -40,6 +40,28 @@ import Testing
         }
     }
 
+    /// A link that is offline still has a probe, and transfers that are left to their connections.
+    @Test func `a maximum rate holds while the link is offline`() {
+        var rig = NetworkRig()
+        rig.network.override(destination("a"), LinkOverride(maxRate: 1_000_000), now: at(0))
+        rig.transfers = [sample(1, .default), sample(2, .default)]
+        rig.run(2, ["a": 900_000])
+        rig.network.uplinkLost("", reason: LinkReason(.noDefaultRoute), now: rig.now)
+        let decisions = rig.run(1, ["a": 0])
+        #expect(rig.network.level(of: key("a")) == .offline)
+        #expect(rig.pace(decisions, .default) == 500_000)
+    }
+
+    /// Another tick comes before the first one that looks at the link; an urgent decision comes before any tick.
+    @Test func `a maximum rate holds from the first offer to a destination`() {
+        var rig = NetworkRig()
+        rig.network.override(destination("b"), LinkOverride(maxRate: 200_000), now: at(0))
+        rig.transfers = [sample(1, .default)]
+        rig.run(1, ["a": 900_000])
+        rig.network.offered(id(9), to: key("b"), now: rig.now)
+        #expect(rig.pace(rig.network.decide(now: rig.now), .default, key: key("b")) == 200_000)
+    }
+
     @Test func `measurements of the main uplink are forgotten when it is replaced, and only those`() {
         var rig = NetworkRig()
         rig.transfers = [sample(1), sample(2, to: "b")]
