@@ -37,7 +37,11 @@ package struct LinkAdmission: Sendable {
         known[destination, default: []].append(direction)
         guard isNew else { return }
         new.insert(destination)
-        if destination.isLoopback { controller.routeChanged(destination, to: .local, now: now) }
+        if destination.isLoopback {
+            controller.routeChanged(destination, to: .local, now: now)
+        } else if !destination.isFile {
+            controller.routeIsPending(destination)
+        }
     }
 
     /// The controller has forgotten the links of a destination: it is registered again when it occurs again.

@@ -16,6 +16,8 @@ struct DestinationRoutes {
     /// Hosts that are names, not addresses.
     private(set) var names: Set<String> = []
     private var addresses: [String: [IPAddress]] = [:]
+    /// Names without an address whose look-up has failed: their route is taken to be the main uplink.
+    private var unresolved: Set<String> = []
 
     /// - Returns: names to be looked up.
     mutating func follow(adding destinations: Set<Destination>) -> Set<String> {
@@ -31,11 +33,15 @@ struct DestinationRoutes {
         guard let host = destination.host, !followed.contains(where: { $0.host == host }) else { return }
         names.remove(host)
         addresses[host] = nil
+        unresolved.remove(host)
     }
 
     /// A name that cannot be looked up keeps its addresses: the transfer itself fails, and says why.
     mutating func answered(_ answers: [String: [IPAddress]]) {
         addresses.merge(answers.filter { !$0.value.isEmpty }) { $1 }
+        for (name, found) in answers where names.contains(name) {
+            if found.isEmpty, addresses[name] == nil { unresolved.insert(name) } else { unresolved.remove(name) }
+        }
     }
 
     /// Brings routes and lost uplinks up to date.
@@ -57,9 +63,10 @@ struct DestinationRoutes {
         return changed.isEmpty && lost == lostUplinks && main == mainUplink ? nil : changed
     }
 
-    /// The route to the first of its addresses that has one; nil while no address is known.
+    /// The route to the first of its addresses that has one; nil while its name is looked up for the first time.
     private func route(to host: String, by table: RouteTable) -> Route? {
         if Self.isLocalhost(host) { return .local }
+        if unresolved.contains(host) { return .uplink("") }
         let known = IPAddress(host).map { [$0] } ?? addresses[host] ?? []
         let routes = known.map { table.route(to: $0) }
         return routes.first { if case .missing = $0 { false } else { true } } ?? routes.first

@@ -79,11 +79,16 @@ extension NetworkController {
 
     // MARK: Routes
 
+    /// The kernel has not named the route of a destination yet. Until ``routeChanged(_:to:now:)`` it counts to the
+    /// main uplink, unless that one is lost: a host without a default route may still reach the destination.
+    package mutating func routeIsPending(_ destination: Destination) { pendingRoutes.insert(destination) }
+
     /// The kernel has reported a destination's route. Unknown destinations go by the main uplink; files are
     /// local.
     package mutating func routeChanged(_ destination: Destination, to route: Route, now: MonotonicTime) {
         let before = self.route(of: destination)
-        guard route != before else { return }
+        let isFirst = pendingRoutes.remove(destination) != nil
+        guard route != before || isFirst else { return }
         routes[destination] = route
         forgetUplink(before)
         if (route == .local) != (before == .local) {
@@ -97,7 +102,8 @@ extension NetworkController {
             if let reason = missingRoute(key) {
                 _ = links[key]?.circuitBreaker.routeLost(reason, chance: jitter.chance(), now: now)
             } else {
-                links[key]?.rerouted(now: now)
+                // The measurements of the last coordinator were of this route, as far as is known.
+                if !isFirst { links[key]?.rerouted(now: now) }
                 links[key]?.circuitBreaker.routeFound(now: now)
             }
         }
@@ -116,6 +122,7 @@ extension NetworkController {
     /// it is used again.
     package mutating func forget(_ destination: Destination) {
         routes[destination] = nil
+        pendingRoutes.remove(destination)
         circuitBreakers[destination] = nil
         changedCircuitBreakers.remove(destination)
     }

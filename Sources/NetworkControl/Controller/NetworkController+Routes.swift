@@ -8,7 +8,9 @@ extension NetworkController {
     }
 
     package func uplink(of key: LinkKey) -> LinkKey? {
-        guard let destination = key.destination, case .uplink(let route) = route(of: destination) else { return nil }
+        guard let destination = key.destination, case .uplink(let route) = route(of: destination),
+            lostUplinks[route] == nil || !pendingRoutes.contains(destination)
+        else { return nil }
         return LinkKey(.uplink(route), key.direction)
     }
 
@@ -29,6 +31,7 @@ extension NetworkController {
         switch key.scope {
         case .uplink(let name): return lostUplinks[name]
         case .destination(let destination):
+            if pendingRoutes.contains(destination) { return nil }
             switch route(of: destination) {
             case .uplink(let name):
                 let uplink = LinkKey(.uplink(name), key.direction)

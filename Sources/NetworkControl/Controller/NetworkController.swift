@@ -45,6 +45,8 @@ package struct NetworkController: Sendable {
     var changedCircuitBreakers: Set<Destination> = []
     var overrides: [Destination: LinkOverride] = [:]
     var routes: [Destination: Route] = [:]
+    /// Destinations whose route the kernel has not named yet. A lost uplink says nothing of them.
+    var pendingRoutes: Set<Destination> = []
     /// Uplinks without a route, and why, by name.
     var lostUplinks: [String: LinkReason] = [:]
     /// Destinations that have answered, or taken bytes, for the first time or again.

@@ -48,6 +48,25 @@ import Wire
         return command
     }
 
+    /// A host whose destinations have routes of their own needs no default route. A new coordinator is told of the
+    /// lost default route before it knows the route of a name.
+    @Test func `a destination is not offline with the default route before its own route is known`() {
+        let (key, lost) = (LinkKey(host, .up), LinkReason(.noDefaultRoute))
+        for route in [Route.uplink("v0"), .uplink("")] {
+            var admission = LinkAdmission()
+            admission.restore(LinkHistory(reference: 0, flows: 1, limit: 4, offline: nil), of: key, now: .zero)
+            admission.override(host, LinkOverride(maxRate: 1_000_000), now: .zero)
+            admission.uplinkLost("", reason: lost, now: .zero)
+            admission.tick(waiting: [:], minuteOfDay: 0, now: .zero)
+            #expect(admission.controller.level(of: key) != .offline)
+            #expect(admission.load(host, .default, now: .zero).availability == .available)
+            #expect(admission.paces.count { $0.group == Offers.group(of: host) } == 10)
+            admission.routed(host, route, now: .zero)
+            admission.tick(waiting: [:], minuteOfDay: 0, now: .zero + .seconds(1))
+            #expect((admission.controller.level(of: key) == .offline) == (route == .uplink("")))
+        }
+    }
+
     @Test func `low transfers stand still before high quality has sent a byte`() {
         var admission = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
