@@ -168,7 +168,7 @@ enum Samples {
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
             .effects(effects(&random)),
             .commitTime(CommitTime(.microseconds(Int64(random.number(in: 0..<3_600_000_001))))),
-            .offers(offers(&random)), .control(control(&random)), .hint(hint(&random)),
+            .offers(offers(&random)), .control(control(&random)), .handover, .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]
     }

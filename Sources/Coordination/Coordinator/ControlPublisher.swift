@@ -14,6 +14,8 @@ final class ControlPublisher {
     private var cancellations: CancellationRequests
     private var sequence: Int64 = 0
     private var isNeeded = true
+    /// From the last coordinator.
+    var handover = Handover()
 
     private var store: StoreAccess { environment.store }
 
@@ -39,9 +41,10 @@ final class ControlPublisher {
         state.pauses = dispatcher.pauses
         state.paces = dispatcher.links.paces
         state.stops = dispatcher.links.orders
+        let head = FrameHead(epoch: environment.epoch, sequence: sequence)
         do {
-            try socket.send(
-                Message.control(state).encoded(FrameHead(epoch: environment.epoch, sequence: sequence)))
+            if !handover.isOver { try socket.send(Message.handover.encoded(head)) }
+            try socket.send(Message.control(state).encoded(head))
         } catch {
             environment.logger.error("The control state cannot be sent: \(error)")
         }

@@ -118,6 +118,7 @@ actor Coordinator: LoopCallbackOwner {
             environment.store.report(
                 loss, "The coordinator works without pauses, settings of links and their history, and keeps none")
         }
+        control.handover = Handover(from: recovered.sessions, now: .now)
         links.restore(recovered.links)
         links.override(recovered.overrides)
         limits.set(limits: recovered.limits, overrides: recovered.overrides, tokens: recovered.tokens)
@@ -218,7 +219,7 @@ actor Coordinator: LoopCallbackOwner {
             case .published(let event): events.hub.published(event)
             case .effects(let message): receive(message)
             case .commitTime(let time): dispatch.dispatcher.report(seat: head.seat, commitTime: time)
-            case .hello, .program, .offers, .control, .hint, .submitted: break
+            case .hello, .program, .offers, .control, .handover, .hint, .submitted: break
             }
         }
     }
@@ -268,7 +269,8 @@ actor Coordinator: LoopCallbackOwner {
             case .submitted(let submitted):
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
-            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .effects, .commitTime:
+            case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .handover, .effects,
+                .commitTime:
                 break
             }
         }

@@ -10,6 +10,8 @@ struct RecoveredState: Sendable {
     private(set) var limits: [String: String] = [:]
     /// Of rate limits.
     private(set) var tokens: [String: String] = [:]
+    /// Of workers that run, or died while no coordinator did.
+    private(set) var sessions: [Session] = []
     /// Why there are no settings: the first shard, which has them, is damaged. The work of the other shards
     /// goes on.
     private(set) var loss: StoreError?
@@ -24,6 +26,7 @@ struct RecoveredState: Sendable {
             pauses = try store.settings(prefix: SettingKey.pausePrefix)
             limits = try store.settings(prefix: SettingKey.limitPrefix)
             tokens = try store.settings(prefix: SettingKey.tokensPrefix)
+            sessions = try store.sessions()
         } catch {
             guard error.code.makesShardUnusable else { throw error }
             loss = error

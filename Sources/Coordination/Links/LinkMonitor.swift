@@ -67,7 +67,9 @@ final class LinkMonitor {
         let before = (dispatch.dispatcher.links.paces, dispatch.dispatcher.links.orders)
         dispatch.dispatcher.networkTick(minuteOfDay: Self.minuteOfDay(), now: now)
         let after = (dispatch.dispatcher.links.paces, dispatch.dispatcher.links.orders)
-        if after != before { control.setNeeded() }
+        let controller = dispatch.dispatcher.links.controller
+        let isHandedOver = control.handover.decided(now: now) { controller.hasReport(of: $0) }
+        if after != before || isHandedOver { control.setNeeded() }
         dispatch.setNeeded()
     }
 

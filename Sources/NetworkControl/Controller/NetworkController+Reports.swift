@@ -88,6 +88,9 @@ extension NetworkController {
         orders[id] = nil
     }
 
+    /// Whether the worker has reported its transfers, so that the next decisions count them.
+    package func hasReport(of worker: Int64) -> Bool { workers[worker] != nil }
+
     /// Whether the command is in a worker's reports.
     package func isRunning(_ id: CommandID) -> Bool { transfers[id] != nil }
 

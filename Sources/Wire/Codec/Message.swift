@@ -12,6 +12,9 @@ package enum Message: Sendable, Equatable {
     case commitTime(CommitTime)
     case offers(Offers)
     case control(ControlState)
+    /// The control state that follows, whose head it has, is of a coordinator that has not decided on the transfers of
+    /// every worker yet: the paces of the coordinator before it hold as well.
+    case handover
     case hint(Hint)
     case submitted(Submitted)
 
@@ -27,6 +30,7 @@ package enum Message: Sendable, Equatable {
         case .commitTime: 8
         case .offers: 16
         case .control: 17
+        case .handover: 18
         case .hint: 32
         case .submitted: 33
         }
@@ -55,6 +59,7 @@ extension Message {
         case .commitTime(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
+        case .handover: break
         case .hint(let body): body.write(to: &writer)
         case .submitted(let body): body.write(to: &writer)
         }
@@ -68,7 +73,7 @@ extension Message {
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
         case .effects(let body): 64 + 96 * (body.events.count + body.ready.count)
-        case .hello, .state, .transfers, .published, .program, .control, .hint, .commitTime: 256
+        case .hello, .state, .transfers, .published, .program, .control, .handover, .hint, .commitTime: 256
         }
     }
 
@@ -99,6 +104,7 @@ extension Message {
         case 8: message = .commitTime(try CommitTime(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
+        case 18: message = .handover
         case 32: message = .hint(try Hint(from: &reader))
         case 33: message = .submitted(try Submitted(from: &reader))
         default: throw WireError(.unknownType(type), "type")

@@ -95,9 +95,15 @@ final class Executor: Sendable {
         change { $0.slots.offered(offers, coordinator: coordinator, now: now) }
     }
 
-    func adopt(coordinator: Int64) { change { $0.slots.adopt(coordinator: coordinator) } }
+    func adopt(coordinator: Int64) {
+        change { state in
+            state.slots.adopt(coordinator: coordinator)
+            state.paces.coordinatorChanged()
+        }
+    }
 
-    func control(_ control: ControlState) {
+    /// - Parameter isHandover: the coordinator is new and has not decided on the transfers of every worker.
+    func control(_ control: ControlState, isHandover: Bool = false) {
         change { state in
             state.slots.pause(control.pauses)
             for cancel in control.cancels { state.stop(cancel.id, claim: cancel.claim, .cancelled) }
@@ -111,6 +117,7 @@ final class Executor: Sendable {
             }
             state.paces.paces = control.paces
             state.paces.isCoordinatorSilent = false
+            if !isHandover { state.paces.coordinatorHasDecided() }
             state.applyPaces()
         }
     }

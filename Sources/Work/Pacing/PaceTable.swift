@@ -12,6 +12,8 @@ struct PaceTable: Sendable {
         }
     }
     var isCoordinatorSilent = false
+    /// Of the last coordinator. They hold as well, until the present one has decided on the transfers of this worker.
+    private var former: [Key: Int64] = [:]
 
     private struct Key: Hashable {
         var group: UInt32
@@ -28,12 +30,21 @@ struct PaceTable: Sendable {
     /// Bytes per second; nil: as fast as it can.
     func rate(of command: Command, _ direction: Direction) -> Int64? {
         guard command.destination != .none else { return nil }
-        let told =
-            byLink.isEmpty
-            ? nil
-            : byLink[Key(group: Offers.group(of: command.destination), direction: direction, qos: command.qos)]
+        let told = told(command, direction)
         guard isCoordinatorSilent, command.qos.serviceClass == .low else { return told }
         // A paused transfer goes on as well: the silent coordinator would never release it.
         return told == 0 ? Self.safeRate : min(told ?? .max, Self.safeRate)
     }
+
+    private func told(_ command: Command, _ direction: Direction) -> Int64? {
+        if byLink.isEmpty && former.isEmpty { return nil }
+        let key = Key(group: Offers.group(of: command.destination), direction: direction, qos: command.qos)
+        return [byLink[key], former[key]].compactMap { $0 }.min()
+    }
+
+    /// Another coordinator is there. Its first states may know nothing of what this worker runs.
+    mutating func coordinatorChanged() { former.merge(byLink) { min($0, $1) } }
+
+    /// The present coordinator has decided on the transfers of this worker.
+    mutating func coordinatorHasDecided() { former = [:] }
 }

@@ -37,6 +37,8 @@ actor WorkerLink {
     private var sequence: Int64 = 0
     private var coordinator: Int64 = 0
     private var controlSequence: Int64 = 0
+    /// The head of the last handover, which the control state with the same head follows.
+    private var handover: (epoch: Int64, sequence: Int64)?
     private var isRegistered = false
     private var heardAt: MonotonicTime
     private var isSilent = false
@@ -224,6 +226,7 @@ actor WorkerLink {
 
     private func receiveControl() {
         receive(control) { head, message in
+            if case .handover = message { handover = (head.epoch, head.sequence) }
             guard case .control(let state) = message else { return }
             guard (head.epoch, head.sequence) > (coordinator, controlSequence) else { return }
             adopt(coordinator: head.epoch)
@@ -232,8 +235,10 @@ actor WorkerLink {
             isSilent = false
             let registered = state.registered.contains(.init(seat: session.seat, epoch: session.epoch))
             if !registered && isRegistered { nextHello = .zero }
+            // A new coordinator awaits a report of this worker's transfers, also where none runs.
+            if registered && !isRegistered { hadTransfers = true }
             isRegistered = registered
-            executor?.control(state)
+            executor?.control(state, isHandover: handover.map { $0 == (head.epoch, head.sequence) } ?? false)
         }
     }
 

@@ -50,6 +50,30 @@ import Wire
         await bench.close()
     }
 
+    /// The first states of a new coordinator know nothing of the transfers of this worker.
+    @Test func `a new coordinator lifts no pace before it has decided on the running transfers`() async throws {
+        let (stream, continuation) = AsyncStream<Int64?>.makeStream()
+        let bench = try Bench([listener(continuation)])
+        var paces = stream.makeAsyncIterator()
+        bench.executor.control(control(25_000))
+        let id = try bench.submit("a", to: Self.host, qos: .background)
+        bench.offer(id, "a", qos: .background)
+        #expect(await paces.next() == 25_000)
+        bench.executor.adopt(coordinator: 2)
+        bench.executor.control(control(nil), isHandover: true)
+        bench.executor.control(control(100_000), isHandover: true)
+        bench.executor.control(control(20_000), isHandover: true)
+        #expect(await paces.next() == 20_000, "a lower one holds at once")
+        // The third dies before it has decided: the lowest of all three holds.
+        bench.executor.adopt(coordinator: 3)
+        bench.executor.control(control(100_000), isHandover: true)
+        bench.executor.control(control(90_000))
+        #expect(await paces.next() == 90_000)
+        bench.executor.stopAll()
+        await bench.executor.idle()
+        await bench.close()
+    }
+
     @Test func `a download counts for direction down of its link, and obeys that pace`() async throws {
         let (stream, continuation) = AsyncStream<Int64?>.makeStream()
         let downloads = Scripted(
