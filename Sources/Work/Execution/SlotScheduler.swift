@@ -34,6 +34,9 @@ struct SlotScheduler: Sendable {
     var held = HeldCommands()
     private var waiting = WaitingOffers()
     private var pauses: [ControlState.Pause] = []
+    /// Offers that a pause covers. The end of a pause may arrive after the offers that it permits, because control and
+    /// offers take different sockets.
+    private var paused: [WaitingOffers.Entry] = []
     /// Without what ``state`` reads from ``held``.
     private var own = WorkerState()
     /// When the last suspect started.
@@ -96,11 +99,18 @@ struct SlotScheduler: Sendable {
         if offers.first > own.seen + 1 { own.resolved += offers.first - own.seen - 1 }
         own.seen = max(own.seen, offers.first + Int64(offers.offers.count) - 1)
         for offer in offers.offers {
-            let isPaused = pauses.contains { $0.covers(group: offer.group, qos: offer.qos) }
-            if isDraining || isPaused || held.contains(offer.id) || !waiting.insert(offer, now: now) {
+            if isDraining {
                 own.resolved += 1
+            } else if pauses.cover(offer) {
+                paused.append(WaitingOffers.Entry(offer: offer, arrived: now))
+            } else {
+                add(offer, now: now)
             }
         }
+    }
+
+    private mutating func add(_ offer: Offers.Offer, now: MonotonicTime) {
+        if held.contains(offer.id) || !waiting.insert(offer, now: now) { own.resolved += 1 }
     }
 
     /// A new coordinator counts its offers from 1, and knows nothing of those of the last one.
@@ -120,7 +130,9 @@ struct SlotScheduler: Sendable {
     mutating func pause(_ pauses: [ControlState.Pause]) {
         guard pauses != self.pauses else { return }
         self.pauses = pauses
-        forget { waiting in pauses.contains { $0.covers(group: waiting.offer.group, qos: waiting.offer.qos) } }
+        let entries = paused + waiting.remove { entry in pauses.cover(entry.offer) }
+        paused = entries.filter { pauses.cover($0.offer) }
+        for entry in entries where !pauses.cover(entry.offer) { add(entry.offer, now: entry.arrived) }
     }
 
     /// Forgets offers that have waited too long, and measures the rate of completions. Call it 4 times a
@@ -160,7 +172,9 @@ struct SlotScheduler: Sendable {
     mutating func forgetAll() { forget { _ in true } }
 
     private mutating func forget(where condition: (WaitingOffers.Entry) -> Bool) {
-        own.resolved += Int64(waiting.remove(where: condition))
+        let before = paused.count
+        paused.removeAll(where: condition)
+        own.resolved += Int64(before - paused.count + waiting.remove(where: condition).count)
     }
 
     // MARK: Decisions
@@ -241,5 +255,11 @@ struct SlotScheduler: Sendable {
         guard let next else { return nil }
         waiting.removeFirst(next)
         return next
+    }
+}
+
+extension [ControlState.Pause] {
+    fileprivate func cover(_ offer: Offers.Offer) -> Bool {
+        contains { $0.covers(group: offer.group, qos: offer.qos) }
     }
 }

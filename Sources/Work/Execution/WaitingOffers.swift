@@ -49,17 +49,20 @@ struct WaitingOffers: Sendable {
         return true
     }
 
-    /// - Returns: how many it removed.
-    mutating func remove(where condition: (Entry) -> Bool) -> Int {
-        let before = ids.count
+    /// - Returns: the entries that it removed.
+    mutating func remove(where condition: (Entry) -> Bool) -> [Entry] {
+        var removed: [Entry] = []
         for kind in queues.indices {
             for (key, heap) in queues[kind] where heap.unordered.contains(where: condition) {
                 let rest = heap.unordered.filter { !condition($0) }
-                for gone in heap.unordered where condition(gone) { ids.remove(gone.offer.id) }
+                for gone in heap.unordered where condition(gone) {
+                    ids.remove(gone.offer.id)
+                    removed.append(gone)
+                }
                 queues[kind][key] = rest.isEmpty ? nil : Heap(rest)
             }
         }
-        return before - ids.count
+        return removed
     }
 
     /// The first of a kind, except from the queues that must wait.

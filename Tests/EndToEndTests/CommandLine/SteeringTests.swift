@@ -27,6 +27,28 @@ extension EndToEndTests {
             }
         }
 
+        /// The worker dropped offers that overtook the end of the pause, and the coordinator missed them after 2 s.
+        @Test(arguments: [["--qos", "default"], []])
+        func `a command that was paused starts beside one that is submitted after resume`(flags: [String])
+            async throws
+        {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                _ = try await installation.worker()
+                let store = try installation.store()
+                let program = "\(Installation.bin)/sluice"
+                #expect(try await installation.run(program: program, ["pause"] + flags).code == 0)
+                let paused = try await installation.sluice("submit", "noop").ids[0]
+                #expect(try await installation.run(program: program, ["resume"] + flags).code == 0)
+                let fresh = try await installation.sluice("submit", "noop").ids[0]
+                let ends = [
+                    try await installation.await(paused, .success, in: store).updatedAt,
+                    try await installation.await(fresh, .success, in: store).updatedAt,
+                ]
+                #expect((ends[0] - ends[1]).seconds < 1, "\(ends)")
+            }
+        }
+
         @Test func `requalify changes the quality of service of a waiting command`() async throws {
             try await Installation.with { installation in
                 let id = try await installation.sluice("submit", "noop").ids[0]

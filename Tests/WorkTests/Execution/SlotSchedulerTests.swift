@@ -213,12 +213,34 @@ import Wire
         #expect(slots.state.phase == .draining)
     }
 
-    @Test func `a pause forgets the offers that it covers`() {
+    private let pause = ControlState.Pause(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))
+
+    @Test func `a pause holds the offers that it covers, and forgets them after the timeout`() {
         var slots = slots(1, [offer(1, .utility), offer(2, .background, group: 5)])
-        slots.pause([.init(group: 0, qualities: 1 << UInt8(QualityOfService.background.rawValue))])
-        #expect(slots.waitingCount == 1)
+        slots.pause([pause])
         slots.offered(Offers(first: 3, offers: [offer(3, .background)]), coordinator: 7, now: .zero)
         #expect(slots.waitingCount == 1)
+        #expect(run(&slots) == [1])
+        finish(&slots, 1)
+        #expect(run(&slots).isEmpty && slots.state.resolved == 1)
+        _ = slots.tick(now: .zero + SlotScheduler.timeout + .milliseconds(1))
+        #expect(slots.state.resolved == 3)
+        slots.pause([])
+        #expect(run(&slots).isEmpty)
+    }
+
+    /// Offers and control take different sockets: the offers that follow the end of a pause may arrive before it. The
+    /// same holds for offers that were under way when a short pause began.
+    @Test func `an offer that arrives before the end of its pause starts when the pause ends`() {
+        var slots = slots(3, [offer(1, .background)])
+        slots.pause([pause])
+        slots.offered(Offers(first: 2, offers: [offer(2, .background)]), coordinator: 7, now: .zero)
+        #expect(run(&slots).isEmpty)
+        slots.pause([ControlState.Pause(group: 7, qualities: 0b11111)])
+        #expect(run(&slots) == [1, 2])
+        finish(&slots, 1)
+        finish(&slots, 2)
+        #expect(slots.state.resolved == 2)
     }
 
     /// A scheduler that has completed 4,000 commands a second; each claim took 5 ms to commit.
