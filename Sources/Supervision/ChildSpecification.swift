@@ -8,6 +8,8 @@ package struct ChildSpecification: Sendable {
     package var environment: [String: String]
     /// A stop ends the children of the first stage, and those of the next stage when these are gone.
     package var stage: Stage
+    /// Whether the supervisor ends all children where this one cannot start.
+    package var isEssential = true
 
     package enum Stage: Int, Sendable, Comparable, CaseIterable {
         /// Children that no other child needs in order to end: workers, the door.

@@ -49,6 +49,7 @@ struct Fleet {
 
     private struct Child {
         let stage: ChildSpecification.Stage
+        let isEssential: Bool
         var phase = Phase.waiting
         var starts = 0
         var history = RestartPolicy.History()
@@ -74,7 +75,7 @@ struct Fleet {
         self.policy = policy
         names = specifications.map(\.name)
         children = Dictionary(
-            specifications.map { ($0.name, Child(stage: $0.stage)) },
+            specifications.map { ($0.name, Child(stage: $0.stage, isEssential: $0.isEssential)) },
             uniquingKeysWith: { _, _ in fatalError("two children have the same name: give each its own") })
     }
 
@@ -117,7 +118,10 @@ struct Fleet {
         self[name].phase = .waiting
         if isStopping(name) { return (isIntentional, .end, ended(name)) }
         if isIntentional { return (isIntentional, .restart(after: .zero), []) }
-        switch policy.verdict(at: now, lived: lived, wasReady: wasReady, history: &self[name].history) {
+        let cause: RestartPolicy.Cause =
+            wasReady
+            ? .unrelated : exit(false).status.isPassing ? .passing : self[name].isEssential ? .start : .unrelated
+        switch policy.verdict(at: now, lived: lived, cause: cause, history: &self[name].history) {
         case .restart(let delay):
             return (isIntentional, .restart(after: delay), [])
         case .giveUp:

@@ -29,18 +29,29 @@ package struct RestartPolicy: Sendable, Equatable {
         case giveUp
     }
 
+    /// The reason of a death, as far as it decides about the next start.
+    package enum Cause: Sendable, Equatable {
+        /// The child cannot start. This alone counts towards ``RestartPolicy/deathLimit``.
+        case start
+        /// The child had been ready: a command that kills its worker, or a person, has ended it. Or the others need no
+        /// such child. It is started again for as long as it takes.
+        case unrelated
+        /// A condition that may pass, such as a full disk: the child is tried again each ``RestartPolicy/maxDelay``, for
+        /// as long as it takes.
+        case passing
+    }
+
     /// Judges a death that the supervisor did not cause.
     ///
     /// - Parameters:
     ///   - now: the time of the death.
     ///   - lived: from start to death.
-    ///   - wasReady: the child had been ready. A command that kills its worker, or a person, is then the cause, and not
-    ///     a child that cannot start: it is started again for as long as it takes.
     package func verdict(
-        at now: MonotonicTime, lived: Duration, wasReady: Bool = false, history: inout History
+        at now: MonotonicTime, lived: Duration, cause: Cause = .start, history: inout History
     ) -> Verdict {
         history.deaths.removeAll { now - $0 >= deathWindow }
-        if !wasReady { history.deaths.append(now) }
+        if cause == .passing { return .restart(after: maxDelay) }
+        if cause == .start { history.deaths.append(now) }
         if history.deaths.count >= deathLimit { return .giveUp }
         let isHealthy = lived >= healthyAfter
         let doubled = history.lastDelay == .zero ? firstDelay : history.lastDelay * 2

@@ -20,6 +20,8 @@ final class StandardErrorRelay: Sendable {
     static let maxLines = 5
     /// A longer line is passed on in pieces, and remembered in part.
     static let maxLineLength = 64 * 1024
+    /// Bytes remembered of a line.
+    static let maxRemembered = 500
     /// The supervisor's standard error must take something within this time.
     private static let timeout: Duration = .seconds(1)
     /// A writable pipe takes this many bytes at once (pipe(7): PIPE_BUF).
@@ -29,15 +31,22 @@ final class StandardErrorRelay: Sendable {
     let writeEnd: CInt
     private let readEnd: CInt
     private let destination: CInt
+    private let isKnown: @Sendable (_ line: ArraySlice<UInt8>) -> Bool
     /// Bytes dropped since the supervisor's standard error last took some. Only the thread touches it.
     private let dropped = Atomic<Int>(0)
     private let state = Mutex(State())
 
-    /// - Parameter destination: the descriptor that lines go to; not closed.
-    init(destination: CInt = STDERR_FILENO) throws(SupervisionError) {
+    /// - Parameters:
+    ///   - destination: the descriptor that lines go to; not closed.
+    ///   - isKnown: whether a line, without its end, was passed on in an earlier run. It is remembered and not passed on.
+    init(
+        destination: CInt = STDERR_FILENO,
+        isKnown: @escaping @Sendable (_ line: ArraySlice<UInt8>) -> Bool = { _ in false }
+    ) throws(SupervisionError) {
         let ends = try Pipe.make()
         (readEnd, writeEnd) = (ends.read, ends.write)
         self.destination = destination
+        self.isKnown = isKnown
         var thread = pthread_t()
         let relay = Unmanaged.passRetained(self)
         let number = pthread_create(
@@ -107,8 +116,8 @@ final class StandardErrorRelay: Sendable {
     }
 
     private func pass(_ bytes: ArraySlice<UInt8>) {
-        let lines = bytes.split(separator: UInt8(ascii: "\n")).suffix(Self.maxLines)
-            .map { String(decoding: $0.prefix(500), as: UTF8.self) }
+        let all = bytes.split(separator: UInt8(ascii: "\n"))
+        let lines = all.suffix(Self.maxLines).map { String(decoding: $0.prefix(Self.maxRemembered), as: UTF8.self) }
         state.withLock { state in
             state.lines = Array((state.lines + lines).suffix(Self.maxLines))
         }
@@ -117,7 +126,8 @@ final class StandardErrorRelay: Sendable {
             dropped.store(0, ordering: .relaxed)
             put(Array("sluice: \(count) bytes of the log were not taken in time and are lost\n".utf8)[...])
         }
-        put(bytes)
+        guard all.contains(where: isKnown) else { return put(bytes) }
+        for line in all where !isKnown(line) { put(line + [UInt8(ascii: "\n")]) }
     }
 
     private func put(_ bytes: ArraySlice<UInt8>) {

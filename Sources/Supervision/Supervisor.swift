@@ -129,8 +129,9 @@ package final class Supervisor: Service {
     }
 
     private func supervise(_ child: ChildSpecification, lifeline: CInt) async {
+        var failure: StartFailure?
         while state.withLock({ $0.fleet.mayStart(child.name) }) {
-            let (pid, status, lastLines) = await runOnce(child, lifeline: lifeline)
+            let (pid, status, lastLines) = await runOnce(child, lifeline: lifeline, after: failure)
             let now = MonotonicTime.now
             func exit(isIntentional: Bool) -> ChildExit {
                 ChildExit(
@@ -138,8 +139,12 @@ package final class Supervisor: Service {
             }
             let wasReady = await onThread("was-ready") { [callbacks] in callbacks.wasReady(child.name, pid) }
             let outcome = state.withLock { $0.fleet.exited(child.name, wasReady: wasReady, now: now, exit: exit) }
+            let before = failure
+            failure = wasReady || outcome.isIntentional ? nil : StartFailure(status, lastLines)
             // Report first: the actions may end other children, whose reports must come later.
-            report(exit(isIntentional: outcome.isIntentional), next: outcome.next)
+            report(
+                exit(isIntentional: outcome.isIntentional), next: outcome.next,
+                isRepeated: failure != nil && failure == before)
             perform { _ in outcome.actions }
             guard case .restart(let delay) = outcome.next else { return }
             await awaitRestart(of: child.name, for: delay)
@@ -147,11 +152,14 @@ package final class Supervisor: Service {
         perform { $0.ended(child.name) }
     }
 
-    private func report(_ exit: ChildExit, next: Fleet.Next) {
+    /// - Parameter isRepeated: the child failed in the same way before, which was logged then.
+    private func report(_ exit: ChildExit, next: Fleet.Next, isRepeated: Bool) {
         let metadata: Logger.Metadata = [
             "child.name": "\(exit.name)", "child.pid": "\(exit.pid)", "child.status": "\(exit.status)",
         ]
         switch next {
+        case .restart(let delay) where isRepeated:
+            logger.debug("A child failed as before and is started again in \(delay)", metadata: metadata)
         case .restart(let delay):
             logger.warning("A child died and is started again in \(delay)", metadata: metadata)
         case .end where exit.isIntentional:
@@ -162,9 +170,12 @@ package final class Supervisor: Service {
         callbacks.onExit(exit)
     }
 
-    private func runOnce(_ child: ChildSpecification, lifeline: CInt) async -> (Int32, ChildExit.Status, [String]) {
+    /// - Parameter failure: of the run before; its lines are not passed on once more.
+    private func runOnce(
+        _ child: ChildSpecification, lifeline: CInt, after failure: StartFailure?
+    ) async -> (Int32, ChildExit.Status, [String]) {
         do {
-            let relay = try StandardErrorRelay(destination: options.errorDestination)
+            let relay = try StandardErrorRelay(destination: options.errorDestination) { failure?.has($0) ?? false }
             var platformOptions = PlatformOptions()
             platformOptions.processGroupID = 0
             let started = Atomic<Int32>(0)
@@ -191,9 +202,9 @@ package final class Supervisor: Service {
             }
             disown(child.name)
             let lines = await relay.lastLines()
-            return (started.load(ordering: .relaxed), ChildExit.Status(outcome), lines)
+            return (started.load(ordering: .relaxed), ChildExit.Status(outcome, of: executable), lines)
         } catch {
-            return (0, .notStarted("\(error)"), [])
+            return (0, .notStarted("\(error)", mayPass: true), [])
         }
     }
 
@@ -265,11 +276,11 @@ package final class Supervisor: Service {
 }
 
 extension ChildExit.Status {
-    init(_ outcome: Result<TerminationStatus, any Error>) {
+    init(_ outcome: Result<TerminationStatus, any Error>, of executable: String) {
         switch outcome {
         case .success(.exited(let code)): self = .exited(code)
         case .success(.signaled(let number)): self = .signaled(number)
-        case .failure(let error): self = .notStarted("\(error)")
+        case .failure(let error): self = .notStarted("\(error)", mayPass: access(executable, X_OK) == 0)
         }
     }
 }

@@ -19,10 +19,10 @@ import Testing
     }
 
     private static func end(
-        _ fleet: inout Fleet, _ name: String, at now: MonotonicTime = .zero
+        _ fleet: inout Fleet, _ name: String, at now: MonotonicTime = .zero, status: ChildExit.Status = .exited(3)
     ) -> (isIntentional: Bool, next: Fleet.Next, actions: [Fleet.Action]) {
         fleet.exited(name, now: now) { isIntentional in
-            ChildExit(name: name, pid: 1, status: .exited(3), isIntentional: isIntentional, lastLines: [])
+            ChildExit(name: name, pid: 1, status: status, isIntentional: isIntentional, lastLines: [])
         }
     }
 
@@ -74,6 +74,44 @@ import Testing
         }
         #expect(Self.end(&fleet, "worker-1").next == .end)
         #expect(fleet.failure != nil)
+    }
+
+    /// A full disk (74), a directory that cannot be made yet (73), a lock that is held (75), and a system without processes
+    /// or descriptors. Of the other instances of a passing condition taken for a final one, the systemd units named 73.
+    @Test(
+        arguments: [.exited(73), .exited(74), .exited(75), .notStarted("no process", mayPass: true)]
+            as [ChildExit.Status])
+    func `a child that may start later is tried every five seconds and ends no other`(_ status: ChildExit.Status) {
+        for name in ["coordinator", "worker-1"] {
+            var fleet = Self.running()
+            for _ in 0..<100 {
+                let end = Self.end(&fleet, name, status: status)
+                #expect(end.next == .restart(after: .seconds(5)) && end.actions.isEmpty)
+                _ = fleet.started(name, pid: 7, now: .zero)
+            }
+            #expect(fleet.failure == nil && fleet.progress == .running)
+        }
+    }
+
+    @Test func `a worker that may start later again counts its other failures`() {
+        var fleet = Self.running()
+        for _ in 0..<20 { _ = Self.end(&fleet, "worker-1", status: .exited(74)) }
+        for _ in 0..<4 { #expect(Self.end(&fleet, "worker-1", status: .exited(70)).next != .end) }
+        #expect(Self.end(&fleet, "worker-1", status: .exited(70)).next == .end)
+    }
+
+    @Test func `a child that is not essential never ends the others, whatever its failure`() {
+        var door = shell("door", "")
+        door.isEssential = false
+        var fleet = Fleet([shell("worker-1", ""), door], policy: RestartPolicy())
+        for status in [.exited(78), .exited(75), .signaled(4), .exited(0)] as [ChildExit.Status] {
+            for _ in 0..<20 {
+                _ = fleet.started("door", pid: 7, now: .zero)
+                let end = Self.end(&fleet, "door", status: status)
+                #expect(end.next != .end && end.actions.isEmpty)
+            }
+        }
+        #expect(fleet.failure == nil)
     }
 
     @Test func `a stop in turn ends one child after the other, and restarts the others meanwhile`() {

@@ -41,6 +41,18 @@ import Testing
         #expect(policy.verdict(at: time(10) - .nanoseconds(1), lived: .zero, history: &history) == .giveUp)
     }
 
+    @Test func `a child that a passing condition ends is tried again every five seconds without limit`() {
+        var history = RestartPolicy.History()
+        for death in 0..<1000 {
+            #expect(
+                policy.verdict(at: time(Double(death) / 1e3), lived: .zero, cause: .passing, history: &history)
+                    == .restart(after: .seconds(5)))
+        }
+        #expect(
+            policy.verdict(at: time(2), lived: .zero, history: &history) == .restart(after: .milliseconds(100)),
+            "the first failure of another kind")
+    }
+
     @Test func `deaths older than the window do not count`() {
         var history = RestartPolicy.History()
         for death in 0..<4 { _ = policy.verdict(at: time(2 * Double(death)), lived: .zero, history: &history) }

@@ -46,20 +46,43 @@ import Testing
         let supervisor = supervisor(
             [
                 shell("coordinator", polite("coordinator"), stage: .last),
-                shell("worker", "read -r line < /dev/null; echo first >&2; echo cannot open the store >&2; exit 74"),
+                shell("worker", "read -r line < /dev/null; echo first >&2; echo cannot open the store >&2; exit 70"),
             ], policy: quick(), listener: listener, events: events)
         let error = await #expect(throws: SupervisionError.self) { try await supervisor.run() }
         let said = error?.description ?? ""
         #expect(said.contains("worker died 5 times"))
-        #expect(said.contains("exit status 74"))
+        #expect(said.contains("exit status 70"))
         #expect(said.hasSuffix("first\ncannot open the store"))
         guard case .tooManyDeaths(let exit, _, _)? = error else {
             Issue.record("not too many deaths")
             return
         }
-        #expect(exit.status == .exited(74))
+        #expect(exit.status == .exited(70))
         #expect(events.seen.last?.name == "coordinator")
         #expect(events.seen.last?.isIntentional == true)
+    }
+
+    /// The lines of a run differ in their times and process ids.
+    @Test func `one cause of failure is passed on once, however often the child is tried`() async throws {
+        var policy = RestartPolicy()
+        policy.maxDelay = .milliseconds(5)
+        let directory = "/tmp/sluice-supervisor-\(getpid())"
+        mkdir(directory, 0o700)
+        defer { for name in ["/log", ""] { remove(directory + name) } }
+        let child = """
+            echo >> \(directory)/log; count=$(wc -l < \(directory)/log)
+            if [ $count -lt 9 ]; then echo "$$ at $(date +%s): no room" >&2; exit 74; fi
+            if [ $count -lt 12 ]; then echo "$$: a lock is held" >&2; exit 75; fi
+            echo runs >&2; exec sleep 1000
+            """
+        let supervisor = supervisor([shell("worker", child)], policy: policy, listener: listener, events: events)
+        async let run: Void = supervisor.run()
+        let lines = [await listener.next(), await listener.next(), await listener.next()]
+        #expect(lines[0]?.hasSuffix("no room") == true && lines[1]?.hasSuffix("a lock is held") == true, "\(lines)")
+        #expect(lines[2] == "runs")
+        #expect(events.seen.count == 11)
+        supervisor.stop()
+        try await run
     }
 
     @Test func `the first stop ends workers and then the coordinator`() async throws {

@@ -17,8 +17,10 @@ struct UpCommand: AsyncParsableCommand {
         discussion: """
             Ctrl-C or SIGTERM drains: commands of low quality of service are released at once, the others may run on for \
             --grace, then everything ends; a second one stops at once. A child that dies is started again, after 0.1 s at \
-            first and up to 5 s; one that dies 5 times in 10 s ends everything, with its reason. Add workers at any time \
-            with “sluice worker”.
+            first and up to 5 s. Where the disk is full, a lock is held or another condition may pass (exit codes 73, 74 \
+            and 75), it is tried every 5 s for as long as it takes. A coordinator or worker that cannot start for another \
+            reason, 5 times in 10 s, ends everything, with its reason; a door never does. Add workers at any time with \
+            “sluice worker”.
 
             SIGHUP installs a new release without a stop of the service: “up” drains its workers one after the other, \
             then the coordinator, and starts again from its path, with the same process id. Where its terminal was closed, \
