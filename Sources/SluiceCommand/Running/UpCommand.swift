@@ -8,6 +8,7 @@ internal import Logging
 internal import Sluice
 internal import Store
 internal import Supervision
+internal import Synchronization
 internal import Work
 
 struct UpCommand: AsyncParsableCommand {
@@ -84,25 +85,34 @@ struct UpCommand: AsyncParsableCommand {
         let watchdog = try Watchdog(directory: directory)
         var options = Supervisor.Options()
         options.gracePeriod = grace.duration + WorkerConfiguration.abandonTimeout + .seconds(5)
-        var callbacks = Supervisor.Callbacks()
-        callbacks.wasReady = { name, pid in
+        // The URL of an earlier door must not be taken for that of this one. The door itself sets it to nil too, but later.
+        if !directory.run.probe(.door).isHeld { _ = try? store.set(SettingKey.doorURL, to: nil) }
+        let isReady: @Sendable (String, Int32) -> Bool = { name, pid in
             switch name {
-            case Self.coordinator: watchdog.hasHeardCoordinator
-            case Self.door: directory.run.probe(.door).pid == pid
+            case StartupReport.coordinator: watchdog.hasHeardCoordinator
+            case StartupReport.door:
+                directory.run.probe(.door).pid == pid && (try? store.setting(SettingKey.doorURL)) ?? nil != nil
             default: WorkerInfo.isReady(pid, in: store)
             }
         }
+        let children = children(address)
+        let startup = Mutex(StartupReport(children: children.map(\.name)))
+        var callbacks = Supervisor.Callbacks()
+        callbacks.wasReady = isReady
         callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
-        callbacks.onExit = { if $0.name == Self.coordinator { watchdog.reset() } }
+        callbacks.onExit = { exit in
+            startup.withLock { $0.failed(exit.name) }
+            if exit.name == StartupReport.coordinator { watchdog.reset() }
+        }
         let supervisor = Supervisor(
-            executable: Executable.path, children: children(address), options: options, callbacks: callbacks,
-            logger: logger)
+            executable: Executable.path, children: children, options: options, callbacks: callbacks, logger: logger)
         let reload = Reload(logger: logger) {
             watchdog.stop()
             supervisor.stopInTurn()
         }
         SignalHandling.count([SIGINT, SIGTERM]) { count in
             reload.cancel()
+            startup.withLock { $0.cancel() }
             stop(supervisor, watchdog, isFirst: count == 1)
         }
         if !SignalHandling.isIgnored(SIGHUP) {
@@ -112,11 +122,14 @@ struct UpCommand: AsyncParsableCommand {
             }
         }
         watchdog.start(logger: logger) {
-            welcome(directory, address, file.door)
-            if address != nil { Self.showLogin(directory, store) }
-            Notify.ready()
+            startThread(named: "sluice-startup") {
+                guard let report = Self.awaitStart(supervisor, startup, isReady) else { return }
+                welcome(report, directory, address, file.door)
+                if report.isRunning(StartupReport.door) { Self.showLogin(directory, store) }
+                Notify.ready()
+            }
         } onSilence: {
-            supervisor.kill(Self.coordinator)
+            supervisor.kill(StartupReport.coordinator)
         }
         defer { watchdog.stop() }
         do {
@@ -137,8 +150,25 @@ struct UpCommand: AsyncParsableCommand {
         supervisor.stop()
     }
 
-    private static let coordinator = "coordinator"
-    private static let door = "door"
+    /// Waits until each child runs or has failed, but not longer than a service manager would expect.
+    /// - Returns: nil where a stop has begun.
+    private static func awaitStart(
+        _ supervisor: Supervisor, _ startup: borrowing Mutex<StartupReport>, _ isReady: (String, Int32) -> Bool
+    ) -> StartupReport? {
+        let end = MonotonicTime.now + .seconds(10)
+        while true {
+            for (name, status) in supervisor.status {
+                guard let pid = status.pid, !startup.withLock({ $0.isRunning(name) }), isReady(name, pid) else {
+                    continue
+                }
+                startup.withLock { $0.runs(name) }
+            }
+            let report = startup.withLock { $0 }
+            if report.isCancelled { return nil }
+            if report.isSettled || MonotonicTime.now >= end { return report }
+            usleep(20_000)
+        }
+    }
 
     /// - Parameter address: of the door; nil for none.
     private func children(_ address: ListenAddress?) -> [ChildSpecification] {
@@ -148,11 +178,14 @@ struct UpCommand: AsyncParsableCommand {
             + (data.config.map { ["--config", $0] } ?? [])
         let grace = "\(grace.duration.milliseconds)ms"
         let worker = ["worker", "--concurrency", "\(concurrency)", "--grace", grace] + common
-        return [ChildSpecification(name: Self.coordinator, arguments: ["coordinator"] + common, stage: .last)]
+        return [ChildSpecification(name: StartupReport.coordinator, arguments: ["coordinator"] + common, stage: .last)]
             + (0..<workers).map { ChildSpecification(name: "worker-\($0 + 1)", arguments: worker, stage: .first) }
             + (address.map { address in
                 let arguments = ["door", "--listen", address.description] + common
-                return [ChildSpecification(name: Self.door, arguments: arguments, stage: .first)]
+                var door = ChildSpecification(name: StartupReport.door, arguments: arguments, stage: .first)
+                // Without its door the queue still runs.
+                door.isEssential = false
+                return [door]
             } ?? [])
     }
 
@@ -163,13 +196,20 @@ struct UpCommand: AsyncParsableCommand {
         return log.arguments
     }
 
-    private func welcome(_ directory: DataDirectory, _ address: ListenAddress?, _ door: DoorConfiguration) {
-        let url = address.map { "\n  door     \(door.url(at: $0)), token in \(directory.doorToken)" } ?? ""
+    private func welcome(
+        _ report: StartupReport, _ directory: DataDirectory, _ address: ListenAddress?, _ door: DoorConfiguration
+    ) {
+        let url =
+            address.map { address in
+                report.isRunning(StartupReport.door)
+                    ? "\n  door     \(door.url(at: address)), token in \(directory.doorToken)"
+                    : "\n  door     not at \(door.url(at: address)) yet: it cannot start, and is tried again every 5 s"
+            } ?? ""
         let option = data.data.map { " --data \($0)" } ?? ""
         let events = directory.run.socket(.events)
         Diagnostics.write(
             """
-            sluice runs in \(data.path): a coordinator and \(workers) worker\(workers == 1 ? "" : "s") of \(concurrency) operations each.
+            sluice runs in \(data.path): a coordinator and \(report.workers(concurrency: concurrency)).
               upload   sluice put FILE --to URL\(option)
               watch    sluice watch\(option)
               status   sluice status\(option)

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Glibc
 import Store
 import TestSupport
 import Testing
@@ -44,6 +45,62 @@ extension EndToEndTests {
             }
         }
 
+        /// The other causes found: a name that is not known, an address of another machine, a second door, and a certificate
+        /// that cannot be read.
+        @Test(arguments: [nil, "door:\n  certificate: /no/such/chain.pem\n  key: /no/such/key.pem\n"])
+        func `a door that cannot start is told once, and the queue runs`(_ configuration: String?) async throws {
+            try await Installation.with { installation in
+                let listener = try BusyPort()
+                mkdir(installation.data, 0o700)
+                if let configuration {
+                    try configuration.write(
+                        toFile: "\(installation.data)/sluice.yaml", atomically: true, encoding: .utf8)
+                }
+                let address = "127.0.0.1:\(configuration == nil ? listener.port : 0)"
+                let up = try installation.start(
+                    "up", "--workers", "1", "--listen", address, "--log-level", "debug")
+                try await until("the greeting") { up.errors.contains("sluice runs in") }
+                // Workers and coordinator ran before the greeting.
+                #expect(try await installation.workers().count == 1)
+                #expect(up.errors.contains("yet: it cannot start, and is tried again"), "\(up.errors)")
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+                // Five failures ended everything before.
+                let cause = configuration == nil ? "cannot listen at" : "/no/such/chain.pem"
+                try await until("a second start of the door", within: .seconds(60)) {
+                    up.errors.contains("A child failed as before")
+                }
+                #expect(up.ending == nil)
+                let told = up.errors.split(separator: "\n").filter { $0.hasPrefix("sluice: ") && $0.contains(cause) }
+                #expect(told.count == 1, "\(up.errors)")
+                if configuration == nil {
+                    listener.free()
+                    try await until("the door") { try await installation.status()?["door"]?["url"]?.string != nil }
+                }
+            }
+        }
+
+        @Test(.enabled(if: SmallFileSystem.mayExist && runsSlowTests, "only root can mount a small tmpfs"))
+        func `a worker that dies while the disk is full comes back when there is room, and the others work on`()
+            async throws
+        {
+            try await Installation.with(data: "disk/data") { installation in
+                let path = "\(installation.directory.path)/disk"
+                guard let disk = try await SmallFileSystem("48m", at: path, log: installation.directory) else { return }
+                defer { disk.remove() }
+                let up = try await installation.up(workers: 2)
+                let workers = try await installation.workers()
+                let full = try #require(program("dd"))
+                _ = try await installation.run(program: full, ["if=/dev/zero", "of=\(path)/full", "bs=64k"])
+                kill(workers[0], SIGKILL)
+                try await until("a failed start") { up.errors.contains("is started again in 5.0 seconds") }
+                #expect(up.ending == nil && Self.runs(workers[1]))
+                unlink("\(path)/full")
+                try await until("both workers") { try await installation.workers().count == 2 }
+                #expect(try await installation.workers().contains(workers[1]))
+                #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
+            }
+        }
+
         @Test(.enabled(if: runsSlowTests, "slow"))
         func `a worker that is killed again and again while it is ready is started again each time`() async throws {
             try await Installation.with { installation in
@@ -63,4 +120,33 @@ extension EndToEndTests {
             }
         }
     }
+}
+
+/// A port of this machine that is taken until ``free()``.
+private final class BusyPort {
+    let port: Int
+    private var descriptor: CInt
+
+    init() throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let descriptor = descriptor
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) | listen(descriptor, 1) | getsockname(descriptor, $0, &length)
+            }
+        }
+        guard code == 0 else { throw Missed("no port: \(String(cString: strerror(errno)))") }
+        port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    func free() {
+        close(descriptor)
+        descriptor = -1
+    }
+
+    deinit { close(descriptor) }
 }
