@@ -10,11 +10,14 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     package let code: CInt
     /// The action and its object, as they follow “cannot”: “open “/x””. Nil where the caller says them.
     package let attempt: String?
+    /// Where the path of the attempt does not exist: the directory that matters instead of its owner.
+    private let missing: MissingPath?
 
     /// - Parameter code: as `errno` or as a function of pthreads returns it.
     package init(_ code: CInt) {
         self.code = code
         attempt = nil
+        missing = nil
     }
 
     /// The error that the last system call of this thread left in `errno`.
@@ -26,12 +29,17 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     ///   - path: the file or directory.
     package init(_ verb: String, _ path: String) { self.init(errno, verb, path) }
 
-    package init(_ code: CInt, _ verb: String, _ path: String) { self.init(code, attempt: "\(verb) “\(path)”") }
+    package init(_ code: CInt, _ verb: String, _ path: String) {
+        self.code = code
+        attempt = "\(verb) “\(path)”"
+        missing = [EACCES, EPERM, ENOENT].contains(code) ? MissingPath(path) : nil
+    }
 
     /// - Parameter attempt: what was tried, as it follows “cannot”.
     package init(_ code: CInt, attempt: String) {
         self.code = code
         self.attempt = attempt
+        missing = nil
     }
 
     /// The system's words for the number: “permission denied”.
@@ -52,7 +60,8 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     package var reason: String {
         switch code {
         case EFBIG: "it would be larger than this process may write (ulimit -f) or its file system can hold"
-        case EACCES, EPERM: "\(words); run as the user that owns it"
+        case EACCES, EPERM: missing.map { "\(words) in \($0.remedy)" } ?? "\(words); run as the user that owns it"
+        case ENOENT: words + (missing?.firstMissingParent.map { ": “\($0)” does not exist" } ?? "")
         case EMFILE: "\(words); raise the limit (ulimit -n), or try again"
         case ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: "\(words); try again"
         case ENOSPC, EDQUOT: "\(words); make room on its file system"
