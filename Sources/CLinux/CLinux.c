@@ -134,11 +134,17 @@ long clinux_file_system_type(int descriptor) {
     return fstatfs(descriptor, &facts) == 0 ? (long)facts.f_type : -1;
 }
 
+static int closed_descriptors;
+
+int clinux_was_closed(int descriptor) { return closed_descriptors >> descriptor & 1; }
+
 void clinux_prepare_process(void) {
     struct stat facts;
     for (int descriptor = 0; descriptor <= 2; descriptor++) {
         // open(2) takes the lowest free number. That is this one, because those below it are open by now.
-        if (fstat(descriptor, &facts) != 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
+        if (fstat(descriptor, &facts) == 0 || errno != EBADF) continue;
+        closed_descriptors |= 1 << descriptor;
+        (void)!open("/dev/null", O_RDWR);
     }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGPIPE, &ignore, NULL);

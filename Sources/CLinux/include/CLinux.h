@@ -89,6 +89,8 @@ int clinux_sqlite_keep_wal(void *connection);
 /// Tells SQLite to accept URIs (SQLITE_CONFIG_URI), however it was compiled, and not to count its memory
 /// (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. It has an effect only before SQLite is
 /// used. Returns the result code of SQLite, or -1 where SQLite is not linked.
+/// Whether a standard descriptor was closed when clinux_prepare_process() opened /dev/null for it.
+int clinux_was_closed(int descriptor);
 int clinux_sqlite_configure(void);
 
 #endif

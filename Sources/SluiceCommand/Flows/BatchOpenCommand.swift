@@ -27,6 +27,7 @@ struct BatchOpenCommand: AsyncParsableCommand {
     func run() async throws {
         let draft = try await batch.draft(data, allowUnknown: allowUnknown)
         let client = try data.client(BuiltInOperations.registry())
+        try Output.require(bytes: SubmissionPrinter.lineBytes)
         let id = try await client.open(draft, allowUnknownTypes: allowUnknown)
         Output.line(print.json ? JSONValue.object([.init("id", .string(id.description))]).text : id.description)
         await client.close()

@@ -66,6 +66,7 @@ struct BatchSubmitCommand: AsyncParsableCommand {
         options.allowUnknownType = allowUnknown
         let registry = try await SubmitRegistry.registry(for: type, data)
         let client = try data.client(registry)
+        try Output.require(bytes: SubmissionPrinter.lineBytes)
         let id: CommandID
         if let into {
             id = try BatchShowCommand.batch(into, client.store, data).command.id

@@ -72,6 +72,7 @@ struct FlowSubmitCommand: AsyncParsableCommand {
         let flow = try await document.draft(data, file: FlowFile.name(file))
         if check { return try say(flow) }
         let client = try data.client(BuiltInOperations.registry())
+        try Output.require(bytes: 2 * SubmissionPrinter.lineBytes + flow.name.utf8.count)
         let submission = try await client.submitOrFind(flow, allowUnknownTypes: allowUnknown)
         show(submission, flow)
         if wait { try await FlowWaiter(client: client, id: submission.id).run() }

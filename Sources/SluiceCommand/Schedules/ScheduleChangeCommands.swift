@@ -99,6 +99,7 @@ struct ScheduleTriggerCommand: ParsableCommand {
         for name in names.names { _ = try store.requiredSchedule(name, names.data) }
         for name in names.names {
             let now = Timestamp.now
+            try Output.require(bytes: 2 * SubmissionPrinter.lineBytes + name.utf8.count)
             let round = try store.fireSchedule(named: name, now: now)
             for problem in round.problems { throw ExitError(.data, problem) }
             hints.add(round.effects, of: nil)

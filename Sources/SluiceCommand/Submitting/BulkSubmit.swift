@@ -169,6 +169,15 @@ final class BulkSubmit: Sendable {
     }
 
     private func commit(_ batch: Batch, ids: inout [CommandID]) {
+        if !isQuiet {
+            do { try Output.require(bytes: batch.drafts.count * SubmissionPrinter.lineBytes) } catch {
+                let exitError = ExitError(error)
+                refusal.withLock {
+                    $0 = ExitError(exitError.code, "line \(batch.lines[0]): \(exitError.message ?? "")")
+                }
+                return
+            }
+        }
         let results = client.store.submit(
             batch.drafts, allowUnknownTypes: options.allowUnknownType, now: .now)
         var accepted: [(submission: Submission, line: Int)] = []

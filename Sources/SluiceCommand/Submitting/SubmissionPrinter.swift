@@ -17,6 +17,9 @@ struct SubmissionPrinter {
 
     private static let batch = 512
 
+    /// Bytes of the line about a command: in JSON beside the label.
+    static let lineBytes = 100
+
     /// - Parameter labels: names of the drafts for errors, and for JSON.
     /// - Throws: the first refusal. The UUIDs of accepted drafts have been printed then.
     func submit(_ drafts: [CommandDraft], labels: [String], allowUnknownTypes: Bool = false) async throws -> [CommandID]
@@ -33,6 +36,8 @@ struct SubmissionPrinter {
         let count = labels.count
         for start in stride(from: 0, to: count, by: Self.batch) {
             let end = min(start + Self.batch, count)
+            try Output.require(
+                bytes: labels[start..<end].reduce(0) { $0 + Self.lineBytes + (asJSON ? $1.utf8.count : 0) })
             let results = await client.submitOrFind(bulk: try drafts(start..<end), allowUnknownTypes: allowUnknownTypes)
             var refusal: (any Error)?
             for (index, result) in results.enumerated() {

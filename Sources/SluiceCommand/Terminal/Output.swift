@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Console
 internal import Glibc
 internal import Host
@@ -9,11 +10,53 @@ enum Output {
     private static let limit = 65_536
     private static let ignoresClosedPipe = Atomic<Bool>(false)
     private static let isClosed = Atomic<Bool>(false)
+    private static let hasWritten = Atomic<Bool>(false)
 
     static let isTerminal = isatty(STDOUT_FILENO) == 1
 
     /// For a command that does more than print: a closed pipe does not end it, and its further output is dropped.
     static func ignoreClosedPipe() { ignoresClosedPipe.store(true, ordering: .relaxed) }
+
+    /// Tries standard output before a change that is acknowledged there, such as a submit that prints its id: without it
+    /// the id of a durable command would be lost. A pipe needs its reader only before the first output: later the change
+    /// is completed, as ``ignoreClosedPipe()`` says.
+    /// - Parameter bytes: of the acknowledgement; a file gets that much room.
+    /// - Throws: ``ExitError`` `cannotWrite`.
+    static func require(bytes: Int) throws {
+        if let reason = obstacle(to: bytes) {
+            throw ExitError(
+                .cannotWrite,
+                "cannot write to standard output: \(reason); the change was not made, because its result would be lost")
+        }
+    }
+
+    private static func obstacle(to bytes: Int) -> String? {
+        if clinux_was_closed(STDOUT_FILENO) != 0 { return "it is closed" }
+        var facts = stat()
+        guard fstat(STDOUT_FILENO, &facts) == 0 else { return SystemError().words }
+        switch facts.st_mode & S_IFMT {
+        case S_IFIFO, S_IFSOCK:
+            var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+            let isLost = poll(&descriptor, 1, 0) == 1 && descriptor.revents & Int16(POLLERR | POLLHUP) != 0
+            return isLost && !hasWritten.load(ordering: .relaxed) ? "its reader is gone" : nil
+        case S_IFREG:
+            if Glibc.write(STDOUT_FILENO, "", 0) < 0 { return SystemError().words }
+            let isAppending = fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND != 0
+            let offset = isAppending ? facts.st_size : max(lseek(STDOUT_FILENO, 0, SEEK_CUR), 0)
+            var limit = rlimit()
+            if getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0,
+                UInt64(clamping: offset) + UInt64(bytes) > limit.rlim_cur
+            {
+                return SystemError(EFBIG).reason
+            }
+            guard clinux_reserve(STDOUT_FILENO, offset + off_t(bytes)) != 0 else { return nil }
+            // A file system without this call tells only at the write.
+            return [ENOSPC, EDQUOT, EFBIG].contains(errno) ? SystemError().reason : nil
+        default:
+            // /dev/full refuses even nothing, and so does a descriptor that can only be read.
+            return Glibc.write(STDOUT_FILENO, "", 0) < 0 ? SystemError().words : nil
+        }
+    }
 
     /// A line for people.
     static func line(_ text: String) {
@@ -56,10 +99,15 @@ enum Output {
 
     private static func write(_ buffer: inout [UInt8]) {
         var start = 0
+        if !buffer.isEmpty, clinux_was_closed(STDOUT_FILENO) != 0 {
+            guard ignoresClosedPipe.load(ordering: .relaxed) else { giveUp(EBADF) }
+            isClosed.store(true, ordering: .relaxed)
+        }
         while start < buffer.count, !isClosed.load(ordering: .relaxed) {
             let count = buffer.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress! + start, $0.count - start) }
             if count >= 0 {
                 start += count
+                hasWritten.store(true, ordering: .relaxed)
             } else if errno == EAGAIN {
                 var descriptor = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
                 poll(&descriptor, 1, 1000)

@@ -85,6 +85,8 @@ struct TokenCreateCommand: ParsableCommand {
         if !type.isEmpty { record.types = Set(type) }
         if !to.isEmpty { record.destinations = Set(to.map(\.destination)) }
         record.expires = expires?.time
+        // The token is shown once.
+        try Output.require(bytes: 1024)
         try TokenStore(store).add(record, now: now)
         if print.json {
             Output.line(

@@ -105,7 +105,12 @@ extension EndToEndTests {
         @Test func `a subcommand with a closed output completes its changes and exits with 74`() async throws {
             try await Installation.with { installation in
                 let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 10_000)
-                let submitted = try await unread(["submit", "noop", "-"], installation, input: bulk)
+                let submitted = try await installation.run(
+                    program: "/bin/bash",
+                    [
+                        "-c", #""$0" submit noop - | head -c 1 > first; exit ${PIPESTATUS[0]}"#,
+                        "\(Installation.bin)/sluice",
+                    ], input: Array(bulk.utf8))
                 #expect(submitted.code == 74)
                 #expect(submitted.errors.contains("standard output was closed"), "\(submitted.errors)")
                 let store = try installation.store()
@@ -116,6 +121,13 @@ extension EndToEndTests {
                 // Another failure determines the exit code.
                 #expect(try await unread(["cancel", ids[0], CommandID().description], installation).code == 66)
                 let document = #"{"nodes":{"a":{"type":"noop"}}}"#
+                for arguments in [
+                    ["flow", "submit", "-"], ["batch", "open"], ["token", "create", "b", "--scope", "read"],
+                ] {
+                    let made = try await installation.run(
+                        program: "\(Installation.bin)/sluice", arguments, input: Array(document.utf8))
+                    #expect(made.code == 0, "\(arguments): \(made.errors)")
+                }
                 let changes = [
                     ["flow", "submit", "-"], ["batch", "open"], ["schedule", "put", "a", "@daily", "noop"],
                     ["schedule", "pause", "a"], ["limit", "set", "a", "--starts", "1/s"],
@@ -136,6 +148,62 @@ extension EndToEndTests {
                     let shown = try await unread(arguments, installation)
                     #expect(shown.code == 0 && shown.errors.isEmpty, "\(arguments): \(shown.errors)")
                 }
+            }
+        }
+
+        /// Each subcommand that prints the id of a durable command, or a token that is shown once, in each form of an output
+        /// that cannot be written to. The others found: `batch`, `flow submit`, `schedule trigger`, `token create`.
+        @Test func `a subcommand whose output cannot be written submits nothing and exits with 74`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("file", [1])
+                #expect(try await installation.sluice("schedule", "put", "a", "@yearly", "noop").code == 0)
+                let input = #"{"nodes":{"a":{"type":"noop"}}}"#
+                let commands = [
+                    "submit noop", "put \(file) --to http://127.0.0.1:9/x",
+                    "put \(file) --spool --to http://127.0.0.1:9/y",
+                    "get http://127.0.0.1:9/z --to \(installation.directory.path)/",
+                    "request http://127.0.0.1:9/", "request http://127.0.0.1:9/ --wait", "fetch http://127.0.0.1:9/",
+                    "flow submit -", "batch open", "schedule trigger a", "token create t --scope read",
+                ]
+                for command in commands {
+                    for output in [">&-", ">/dev/full", "1</dev/null"] {
+                        let run = try await installation.run(
+                            program: "/bin/sh", ["-c", "exec \(Installation.bin)/sluice \(command) \(output)"],
+                            input: Array(input.utf8))
+                        #expect(run.code == 74, "\(command) \(output): \(run.errors)")
+                        #expect(run.errors.contains("cannot write to standard output"), "\(run.errors)")
+                    }
+                }
+                for command in ["submit noop -", "batch submit noop -"] {
+                    let run = try await installation.run(
+                        program: "/bin/sh", ["-c", "exec \(Installation.bin)/sluice \(command) >&-"],
+                        input: Array("{\"payload\":{}}\n{\"payload\":{}}\n".utf8))
+                    #expect(run.code == 74, "\(command): \(run.errors)")
+                }
+                #expect(try await unread(["submit", "noop"], installation).code == 74)
+                let store = try installation.store()
+                #expect(try CommandStatus.allCases.allSatisfy { try store.counts()[$0] == 0 })
+                #expect(try await installation.sluice("token", "list", "--json").lines.isEmpty)
+                // A reading loses nothing, but must not end as if it had been printed.
+                let listed = try await installation.run(
+                    program: "/bin/sh", ["-c", "exec \(Installation.bin)/sluice status >&-"])
+                #expect(listed.code == 74, "\(listed.errors)")
+            }
+        }
+
+        @Test(.enabled(if: SmallFileSystem.mayExist, "only root can mount a small tmpfs"))
+        func `a bulk into a file without room submits only the lines of the ids that it writes`() async throws {
+            try await Installation.with { installation in
+                let path = "\(installation.directory.path)/small"
+                guard let disk = try await SmallFileSystem("1m", at: path, log: installation.directory) else { return }
+                defer { disk.remove() }
+                let bulk = String(repeating: #"{"payload":{}}"# + "\n", count: 40_000)
+                let run = try await installation.run(
+                    program: "/bin/sh", ["-c", "exec \(Installation.bin)/sluice submit noop - > \(path)/ids"],
+                    input: Array(bulk.utf8))
+                #expect(run.code == 74, "\(run.errors)")
+                let ids = (contents(of: "\(path)/ids") ?? []).count { $0 == UInt8(ascii: "\n") }
+                #expect(try installation.store().counts()[.new] == ids)
             }
         }
 
