@@ -74,7 +74,7 @@ struct SluiceTool: AsyncParsableCommand {
         do {
             try ByteText.checkArguments()
             try refuseUnknownSubcommand()
-            var command = try await asyncParseAsRoot()
+            var command = try await asyncParseAsRoot(ProgramArguments.rest)
             if !onlyPrints(command) { Output.ignoreClosedPipe() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -89,7 +89,7 @@ struct SluiceTool: AsyncParsableCommand {
 
     /// Names an unknown subcommand; the parser would name an option behind it.
     private static func refuseUnknownSubcommand() throws {
-        guard let name = CommandLine.arguments.dropFirst().first, !name.beginsWithBytes(of: "-"), name != "help" else {
+        guard let name = ProgramArguments.rest.first, !name.beginsWithBytes(of: "-"), name != "help" else {
             return
         }
         guard !configuration.subcommands.contains(where: { $0.configuration.commandName == name }) else { return }

@@ -84,7 +84,7 @@ final class Installation: Sendable {
     // MARK: Processes
 
     private func environment(_ more: [String: String?]) -> [String: String?] {
-        ["SLUICE_DATA": data, "SLUICE_TEST_DROP": nil].merging(more) { $1 }
+        ["SLUICE_DATA": data, "SLUICE_TEST_DROP": nil, "TERM": "xterm"].merging(more) { $1 }
     }
 
     /// Starts a program; it is killed when the test ends.
@@ -168,14 +168,8 @@ final class Installation: Sendable {
         return child
     }
 
-    /// With a preloaded library the process starts as `env`, which then executes `sluice`. libfaketime
-    /// changes the environment of the first process that loads it, and Swift finds its arguments by the
-    /// unchanged environment.
     private func service(_ arguments: [String], _ environment: [String: String?]) throws -> ChildProcess {
-        let sluice = "\(Self.bin)/sluice"
-        return environment["LD_PRELOAD"] == nil
-            ? try start(program: sluice, arguments, environment: environment)
-            : try start(program: "/usr/bin/env", [sluice] + arguments, environment: environment)
+        try start(program: "\(Self.bin)/sluice", arguments, environment: environment)
     }
 
     func worker(_ arguments: String..., environment: [String: String?] = [:]) async throws -> ChildProcess {

@@ -70,6 +70,11 @@ off_t clinux_next_data(int descriptor, off_t offset);
 off_t clinux_next_hole(int descriptor, off_t offset);
 /// The type of the file system of an open file, a magic number of statfs(2); -1 where it is not known.
 long clinux_file_system_type(int descriptor);
+/// The number of arguments of this process, with its name.
+int clinux_argument_count(void);
+/// The arguments of this process, and a null pointer. Swift looks for them beside the environment, and finds none where a
+/// preloaded library has changed that.
+char *const *clinux_arguments(void);
 /// Prepares this process for opening and writing files. Opens /dev/null as descriptors 0, 1 and 2 where they
 /// are closed, so that no other file gets their numbers. Ignores SIGPIPE and SIGXFSZ in all threads, so that
 /// a closed pipe and a file size limit (ulimit -f) are errors of a write. Call it before any file is opened.

@@ -14,6 +14,7 @@ struct WatchCommand: AsyncParsableCommand {
             gets a snapshot, whose events have “snapshot”: true.
             Where there are flows, batches, ordering keys or schedules, a line with the topic “overview” has them in brief, as in \
             “sluice status --json”: at first, and at each change, at most one a second.
+            On a terminal that moves no cursor (TERM=dumb) each event is a line of text.
             Metrics of the processes come only with --topic metrics/.
             The live screen shows the links that matter most, at most twenty, and the sum of the others. With --all it \
             shows as many links as fit in two thirds of the screen. JSON lines always contain every link.
@@ -41,6 +42,8 @@ struct WatchCommand: AsyncParsableCommand {
         let (directory, store) = try data.store()
         if print.json || !topic.isEmpty || !Output.isTerminal {
             try await WatchLines(directory: directory, store: store, topics: topic).run()
+        } else if Terminal.isDumb {
+            try await WatchLines(directory: directory, store: store, topics: [], asText: true).run()
         } else {
             try await WatchLive(directory: directory, store: store, path: data.path, showsAllLinks: links.all).run()
         }

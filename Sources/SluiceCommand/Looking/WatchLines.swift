@@ -1,15 +1,18 @@
 internal import Commands
+internal import Console
 internal import Glibc
 internal import Host
 internal import Inspection
 internal import Sluice
 internal import Store
+internal import Synchronization
 
-/// Events as JSON lines, each with its topic.
+/// Events as lines: of JSON, each with its topic, or of text.
 struct WatchLines {
     let directory: DataDirectory
     let store: SQLiteStore
     let topics: [String]
+    var asText = false
 
     /// Of the lines that are not events: flows, batches, ordering keys and schedules in brief.
     private static let overview = "overview"
@@ -18,13 +21,14 @@ struct WatchLines {
 
     func run() async throws {
         SignalHandling.exits()
-        let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) { [topics] frame in
+        let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) {
+            [topics, asText] frame in
             // Metrics are a few kilobytes for each process, every few seconds.
             if topics.isEmpty, frame.starts(with: Self.metrics) { return }
-            Self.show(frame)
+            if asText { Self.showText(frame) } else { Self.show(frame) }
         }
         if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
-        let wantsOverview = topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) }
+        let wantsOverview = !asText && (topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) })
         if wantsOverview { startThread(named: "sluice-overview") { look() } }
         while true {
             // Events are shown soon, and a burst costs few writes.
@@ -50,6 +54,17 @@ struct WatchLines {
             }
             usleep(1_000_000)
         }
+    }
+
+    private static let text = Mutex(EventText())
+
+    private static func showText(_ frame: UnsafeRawBufferPointer) {
+        guard let space = frame.firstIndex(of: UInt8(ascii: " ")),
+            let topic = String(validating: frame[..<space], as: UTF8.self),
+            let body = try? JSONValue(parsing: frame[(space + 1)...]),
+            let line = text.withLock({ $0.line(topic: topic, body: body) })
+        else { return }
+        Output.line(line)
     }
 
     private static func show(_ frame: UnsafeRawBufferPointer) {

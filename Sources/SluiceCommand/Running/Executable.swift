@@ -25,7 +25,7 @@ enum Executable {
         pthread_sigmask(SIG_SETMASK, &none, nil)
         umask(SluiceTool.inheritedUmask)
         Notify.restore()
-        execv(installed, CommandLine.unsafeArgv)
+        execv(installed, ProgramArguments.pointers)
         return "\(installed) cannot be started: \(String(cString: strerror(errno)))"
     }
 }

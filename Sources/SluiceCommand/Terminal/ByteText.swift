@@ -9,12 +9,13 @@ enum ByteText {
     /// Checks every argument of this process.
     /// - Throws: ``ExitError``: `input` for a file to put, `usage` for any other argument.
     static func checkArguments() throws {
-        for index in 1..<max(Int(CommandLine.argc), 1) {
-            guard let argument = CommandLine.unsafeArgv[index], text(argument) == nil else { continue }
+        for index in 1..<ProgramArguments.rest.count + 1 {
+            guard let argument = ProgramArguments.pointers[index], text(argument) == nil else { continue }
             let shown = String(shellQuoting: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
             // Only the parser gets the name with replacement characters.
             let replaced = String(cString: argument)
-            if let put = try? SluiceTool.parseAsRoot() as? PutCommand, put.files.contains(replaced) {
+            if let put = try? SluiceTool.parseAsRoot(ProgramArguments.rest) as? PutCommand, put.files.contains(replaced)
+            {
                 throw ExitError(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")
             }
             throw ExitError(.usage, "the argument \(shown) is not valid UTF-8, and names and keys must be")

@@ -14,10 +14,10 @@ enum Diagnostics {
     }
 
     /// Shows progress in the last line of the terminal, until another status or a sentence replaces it. Does
-    /// nothing where standard error is not a terminal.
+    /// nothing where standard error is not a terminal, or one that moves no cursor.
     /// - Parameter text: is given the width of the terminal, and cut to it.
     static func showStatus(_ text: (_ columns: Int) -> String) {
-        guard isTerminal else { return }
+        guard isTerminal, !Terminal.isDumb else { return }
         let columns = Terminal.size(of: STDERR_FILENO).columns - 1
         let line = TerminalText.cut(text(columns), width: columns)
         hasStatus.withLock { hasStatus in

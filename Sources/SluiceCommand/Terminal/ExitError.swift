@@ -59,6 +59,11 @@ struct ExitError: Error, CustomStringConvertible {
         }
         // Every other error is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)
+        if code.isSuccess, !ProgramArguments.askForText {
+            Diagnostics.write(SluiceTool.fullMessage(for: error) + "\n")
+            Diagnostics.say("a subcommand is missing")
+            Output.finish(code: .usage)
+        }
         if code.isSuccess {
             Output.line(Array(SluiceTool.fullMessage(for: error).utf8))
             Output.finish(code: .done)
@@ -70,7 +75,7 @@ struct ExitError: Error, CustomStringConvertible {
                 + line.drop { $0 == " " || $0 == "-" }
         }
         if !sentence.isEmpty {
-            if let unknown = UnknownOption.sentence(about: Array(CommandLine.arguments.dropFirst())) {
+            if let unknown = UnknownOption.sentence(about: ProgramArguments.rest) {
                 sentence = unknown
             } else if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
                 sentence += "; use \(ArgumentForm.expected ?? "a number")"

@@ -10,6 +10,12 @@ enum Terminal {
     /// Read and written by signal handlers too, which `sig_atomic_t` permits.
     nonisolated(unsafe) private static var isTaken: sig_atomic_t = 0
 
+    /// Whether the terminal moves no cursor, as that of an editor (`TERM=dumb`), or says nothing about itself.
+    static let isDumb: Bool = {
+        guard let name = getenv("TERM") else { return true }
+        return ["", "dumb"].contains(String(cString: name))
+    }()
+
     private static let enter: StaticString = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J"
     private static let leave: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
 

@@ -151,6 +151,36 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            .enabled(
+                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
+                "libfaketime is not installed"))
+        func `a preloaded library that changes the environment hides no argument`() async throws {
+            try await Installation.with { installation in
+                let preload: [String: String?] = ["LD_PRELOAD": DurabilityTests.faketime, "FAKETIME": "+0"]
+                let submitted = try await installation.sluice(
+                    "submit", "noop", "--unique-key", "ä", environment: preload)
+                #expect(submitted.code == 0 && submitted.ids.count == 1, "\(submitted.output)")
+                #expect(try await installation.sluice("frobnicate", environment: preload).code == 64)
+                #expect(try installation.store().counts()[.new] == 1)
+            }
+        }
+
+        /// A program that sees no argument must not look as if it had succeeded.
+        @Test(arguments: [[], ["flow"], ["--data", "x"]])
+        func `a missing subcommand is a usage error, and help that was asked for is not`(
+            _ arguments: [String]
+        ) async throws {
+            try await Installation.with { installation in
+                let bare = try await installation.run(program: "\(Installation.bin)/sluice", arguments)
+                #expect(bare.code == 64 && bare.output.isEmpty, "\(bare.output)")
+                for form in [["--help"], ["help"], ["flow", "--help"], ["help", "put"], ["--version"]] {
+                    let help = try await installation.run(program: "\(Installation.bin)/sluice", form)
+                    #expect(help.code == 0 && !help.output.isEmpty && help.errors.isEmpty, "\(form): \(help.errors)")
+                }
+            }
+        }
+
         /// Each subcommand that prints the id of a durable command, or a token that is shown once, in each form of an output
         /// that cannot be written to. The others found: `batch`, `flow submit`, `schedule trigger`, `token create`.
         @Test func `a subcommand whose output cannot be written submits nothing and exits with 74`() async throws {

@@ -71,6 +71,25 @@ extension EndToEndTests {
             }
         }
 
+        /// The progress of `--wait` is the other output that moves the cursor.
+        @Test func `a terminal that moves no cursor gets lines of text and no control characters`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up(workers: 1)
+                let terminal = try Pseudoterminal()
+                let watch = try installation.start("watch", environment: ["TERM": "dumb"], terminal: terminal)
+                try await until("the worker") { terminal.output.contains(" worker 0 ready, pid ") }
+                let other = try Pseudoterminal()
+                let submit = try installation.start(
+                    "submit", "noop", "--payload", #"{"milliseconds":500}"#, "--wait", environment: ["TERM": "dumb"],
+                    terminal: other)
+                #expect(try await submit.end(within: .seconds(30)) == .exited(0))
+                try await until("the end of the command") { terminal.output.contains(" success noop") }
+                #expect(!terminal.output.contains("\u{1B}") && !other.output.contains("\u{1B}"))
+                watch.signal(SIGTERM)
+                #expect(try await watch.end(within: .seconds(20)) == .exited(143))
+            }
+        }
+
         /// The terminal is stopped with Ctrl-S, or its other end is not read.
         @Test(.enabled(if: runsSlowTests, "slow"), arguments: [true, false])
         func `watch ends at SIGTERM also when its terminal accepts no output`(_ isStopped: Bool) async throws {
