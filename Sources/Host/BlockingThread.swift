@@ -4,10 +4,15 @@ internal import Glibc
 internal import Synchronization
 
 /// Runs `body` on a new thread: for work that blocks, and so must not run on the cooperative pool. Without a
-/// thread the process ends.
+/// thread the process ends, with exit code 75 of sysexits.h (“try again”): the limit may have room in a while.
 package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
     let code = newThread(named: name, body)
-    precondition(code == 0, "\(SystemError(code, attempt: "start a thread"))")
+    guard code != 0 else { return }
+    let words =
+        "sluice: \(SystemError(code, attempt: "start the thread “\(name)”")); raise the limit of processes and threads "
+        + "(ulimit -u, TasksMax= of a unit, pids.max of a control group)\n"
+    _ = words.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    _exit(75)
 }
 
 /// - Returns: 0, or an error code: EAGAIN while the user or the system has too many threads.

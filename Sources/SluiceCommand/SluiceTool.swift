@@ -1,10 +1,33 @@
 internal import ArgumentParser
 internal import CLinux
 internal import Commands
+internal import Dispatch
 internal import Glibc
 
-/// The `sluice` command.
+/// Checks everything that needs no thread before the first one is started: where the process may have none, libdispatch waits
+/// for ever.
 @main
+enum Main {
+    static func main() {
+        clinux_prepare_process()
+        // Arenas grow with the threads and never shrink. Two are enough, and keep a worker small.
+        _ = clinux_set_malloc_arenas(2)
+        // libzmq aborts where a listener gets no descriptor. Each producer holds one, so a shell's limit of 1,024 is low.
+        _ = clinux_raise_descriptor_limit(65_536)
+        _ = SluiceTool.inheritedUmask
+        do {
+            // From the start of the task on only the task uses it.
+            nonisolated(unsafe) let command = try SluiceTool.parse()
+            try SluiceTool.limits(of: command).require()
+            Task { await SluiceTool.run(command) }
+        } catch {
+            ExitError.end(with: error)
+        }
+        dispatchMain()
+    }
+}
+
+/// The `sluice` command.
 struct SluiceTool: AsyncParsableCommand {
     /// The umask that this process has inherited. Its own files are private.
     static let inheritedUmask = umask(0o077)
@@ -64,21 +87,29 @@ struct SluiceTool: AsyncParsableCommand {
                 ]),
         ])
 
-    static func main() async {
-        clinux_prepare_process()
-        // Arenas grow with the threads and never shrink. Two are enough, and keep a worker small.
-        _ = clinux_set_malloc_arenas(2)
-        // libzmq aborts where a listener gets no descriptor. Each producer holds one, so a shell's limit of 1,024 is low.
-        _ = clinux_raise_descriptor_limit(65_536)
-        _ = inheritedUmask
+    static func parse() throws -> any ParsableCommand {
+        try ByteText.checkArguments()
+        try refuseUnknownSubcommand()
+        return try parseAsRoot(ProgramArguments.rest)
+    }
+
+    static func limits(of command: any ParsableCommand) -> ProcessLimits {
+        switch command {
+        case let up as UpCommand: .supervisor(workers: up.workers, hasDoor: up.listen != nil)
+        case is CoordinatorCommand: .coordinator
+        case is WorkerCommand: .worker
+        case is DoorCommand: .door
+        default: .client
+        }
+    }
+
+    static func run(_ command: any ParsableCommand) async -> Never {
         do {
-            try ByteText.checkArguments()
-            try refuseUnknownSubcommand()
-            var command = try await asyncParseAsRoot(ProgramArguments.rest)
             if !onlyPrints(command) { Output.ignoreClosedPipe() }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
+                var command = command
                 try command.run()
             }
             Output.finish(code: .done)

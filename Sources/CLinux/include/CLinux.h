@@ -75,10 +75,18 @@ int clinux_argument_count(void);
 /// The arguments of this process, and a null pointer. Swift looks for them beside the environment, and finds none where a
 /// preloaded library has changed that.
 char *const *clinux_arguments(void);
+/// Starts threads and ends them again, to find out whether the process may have this number: whatever limits them. Returns
+/// how many could be started.
+int clinux_probe_threads(int count);
+/// The connections to Unix sockets of libzmq that this process has refused so far, because they would have taken the
+/// descriptors that its own files need.
+long clinux_refused_connections(void);
 /// Prepares this process for opening and writing files. Opens /dev/null as descriptors 0, 1 and 2 where they
 /// are closed, so that no other file gets their numbers. Ignores SIGPIPE and SIGXFSZ in all threads, so that
 /// a closed pipe and a file size limit (ulimit -f) are errors of a write. Call it before any file is opened.
 void clinux_prepare_process(void);
+/// Whether a standard descriptor was closed when clinux_prepare_process() opened /dev/null for it.
+int clinux_was_closed(int descriptor);
 /// Starts a detached thread with a stack of 1 MiB that calls `body` with `context`. Returns 0 or an error
 /// number.
 int clinux_start_thread(const char *name, void (*body)(void *), void *context);
@@ -94,8 +102,6 @@ int clinux_sqlite_keep_wal(void *connection);
 /// Tells SQLite to accept URIs (SQLITE_CONFIG_URI), however it was compiled, and not to count its memory
 /// (SQLITE_CONFIG_MEMSTATUS), which takes a lock at every allocation. It has an effect only before SQLite is
 /// used. Returns the result code of SQLite, or -1 where SQLite is not linked.
-/// Whether a standard descriptor was closed when clinux_prepare_process() opened /dev/null for it.
-int clinux_was_closed(int descriptor);
 int clinux_sqlite_configure(void);
 
 #endif

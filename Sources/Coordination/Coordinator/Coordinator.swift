@@ -55,6 +55,8 @@ actor Coordinator: LoopCallbackOwner {
     private let events: EventPublisher
     private let effects: EffectsReceiver
 
+    /// Refused connections so far, and whether the last sweep found more.
+    private var refused = (count: 0, isGrowing: false)
     private var awake = AwakeTime()
     private var heartbeatTimer = PeriodicTimer()
     private var sweepTimer = PeriodicTimer()
@@ -194,6 +196,16 @@ actor Coordinator: LoopCallbackOwner {
         links.circuitBreakers.count()
         unreachable.run(now: now)
         migrator.run()
+        reportRefusedConnections()
+    }
+
+    private func reportRefusedConnections() {
+        let count = RefusedConnections.count
+        defer { refused = (count, count > refused.count) }
+        guard count > refused.count, !refused.isGrowing else { return }
+        environment.logger.warning(
+            "Monitors or producers are refused, because this process has not enough descriptors; raise its limit (ulimit -n).",
+            metadata: ["refused": "\(count)"])
     }
 
     private func publishMetrics() { events.publishMetrics(environment.configuration.reports) }

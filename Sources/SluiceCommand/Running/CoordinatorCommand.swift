@@ -28,7 +28,6 @@ struct CoordinatorCommand: AsyncParsableCommand {
     var parentDescriptor: Int32?
 
     func run() async throws {
-        try Services.requireDescriptors()
         let logger = log.logger("coordinator")
         let telemetry = Telemetry.bootstrap(logger: logger)
         var configuration = CoordinatorConfiguration()

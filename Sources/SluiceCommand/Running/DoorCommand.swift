@@ -54,7 +54,6 @@ struct DoorCommand: AsyncParsableCommand {
     static let defaultAddress = ListenAddress(host: "127.0.0.1", port: 7411)
 
     func run() async throws {
-        try Services.requireDescriptors()
         let logger = log.logger("door")
         let telemetry = Telemetry.bootstrap(logger: logger)
         let file = try await ConfigurationFile(data, data.directory())

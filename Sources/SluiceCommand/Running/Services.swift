@@ -8,21 +8,6 @@ internal import UnixSignals
 /// Runs a service until it ends, and drains it at SIGTERM, SIGINT, or SIGHUP where nohup(1) has not ignored
 /// that.
 enum Services {
-    /// Files of eight shards with two connections of three files each, of sockets and transfers. With fewer
-    /// descriptors, libraries abort or wait forever.
-    private static let minDescriptors: rlim_t = 256
-
-    /// - Throws: ``ExitError`` `tryAgain` where the process may not open as many files as a service needs.
-    static func requireDescriptors() throws {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < minDescriptors
-        else { return }
-        throw ExitError(
-            .tryAgain,
-            "this process may open \(limit.rlim_cur) files, and \(minDescriptors) are needed at least; raise the limit "
-                + "(ulimit -n)")
-    }
-
     /// - Parameter reload: called at SIGHUP, which then drains only where the terminal is gone. Nil: it drains.
     static func run(
         _ service: any Service, reload: (@Sendable () -> Void)? = nil, logger: Logger

@@ -65,7 +65,6 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try Services.requireDescriptors()
         let logger = log.logger("up")
         let directory = data.directory()
         // Checked before the children start, so that one process reports a fault, not every child.

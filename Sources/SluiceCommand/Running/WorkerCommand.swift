@@ -68,7 +68,6 @@ struct WorkerCommand: AsyncParsableCommand {
     private var chosenTypes: Set<String>? { types.map { Set($0.split(separator: ",").map(String.init)) } }
 
     func run() async throws {
-        try Services.requireDescriptors()
         let logger = log.logger("worker")
         let telemetry = Telemetry.bootstrap(logger: logger)
         let directory = data.directory()
