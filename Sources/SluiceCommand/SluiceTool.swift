@@ -9,6 +9,10 @@ internal import Glibc
 @main
 enum Main {
     static func main() {
+        if getpid() == 1 {
+            let code = clinux_serve_as_init()
+            if code >= 0 { _exit(code) }
+        }
         clinux_prepare_process()
         // Arenas grow with the threads and never shrink. Two are enough, and keep a worker small.
         _ = clinux_set_malloc_arenas(2)

@@ -75,6 +75,10 @@ int clinux_argument_count(void);
 /// The arguments of this process, and a null pointer. Swift looks for them beside the environment, and finds none where a
 /// preloaded library has changed that.
 char *const *clinux_arguments(void);
+/// The part of process 1 of a container, where this program is started as that: runs the program in a child process, passes
+/// signals on to it, and waits for every process that its parent has left, which would stay as a zombie. The kernel gives
+/// such processes to process 1. Returns the exit code of the child when it has ended, or -1 where it cannot be started.
+int clinux_serve_as_init(void);
 /// Starts threads and ends them again, to find out whether the process may have this number: whatever limits them. Returns
 /// how many could be started.
 int clinux_probe_threads(int count);

@@ -101,6 +101,43 @@ extension EndToEndTests {
             }
         }
 
+        /// Process 1 of a container gets every process that its parent has left.
+        @Test(.enabled(if: isAvailable(NetworkBed.obstacle == nil), "needs user namespaces"))
+        func `processes that programs leave do not stay as zombies where sluice is process 1`() async throws {
+            try await Installation.with { installation in
+                mkdir(installation.data, 0o700)
+                let yaml = """
+                    exec: {enabled: true}
+                    programs: [leaver]
+                    program:
+                      leaver: {path: /usr/bin/dash, arguments: [-c, "setsid sleep 0.2 & setsid sleep 0.3 & exit 0"], kill: leave}
+                    """
+                try yaml.write(toFile: "\(installation.data)/sluice.yaml", atomically: true, encoding: .utf8)
+                let up = try installation.start(
+                    program: #require(program("unshare")),
+                    [
+                        "-Urpf", "--kill-child", "--mount-proc", "\(Installation.bin)/sluice", "up", "--workers", "1",
+                    ])
+                try await until("the greeting") {
+                    if let ending = up.ending { throw Missed("\(ending)\n\(up.errors)") }
+                    return up.errors.contains("sluice runs in")
+                }
+                #expect(try await installation.sluice("exec", "--wait", "leaver").code == 0)
+                let first = try #require(Self.children(of: up.pid).first)
+                // The programs end within a second, and are waited for at once.
+                try await until("the end of the programs") {
+                    Self.children(of: first).count == 1 && Self.children(of: first).allSatisfy(Self.runs)
+                }
+                kill(first, SIGTERM)
+                #expect(try await up.end(within: .seconds(40)) == .exited(0))
+            }
+        }
+
+        private static func children(of pid: Int32) -> [Int32] {
+            String(decoding: contents(of: "/proc/\(pid)/task/\(pid)/children") ?? [], as: UTF8.self)
+                .split(separator: " ").compactMap { Int32($0) }
+        }
+
         @Test(.enabled(if: runsSlowTests, "slow"))
         func `a worker that is killed again and again while it is ready is started again each time`() async throws {
             try await Installation.with { installation in
