@@ -6,6 +6,8 @@ package struct WorkerReading: Sendable, Equatable {
         case ready
         /// It takes no new command, and ends when its commands have ended.
         case draining
+        /// Its control group is frozen, as by `docker pause`: it goes on when it is thawed.
+        case frozen
         /// Its session is left, and its process is dead.
         case lost
     }

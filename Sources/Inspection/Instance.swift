@@ -42,6 +42,12 @@ package struct Instance: Sendable {
         return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
     }
 
+    /// Whether the control group of a session's worker is frozen, as far as this process sees it.
+    func isFrozen(_ session: Session) -> Bool {
+        session.bootID == ProcessIdentity.bootID && ProcessIdentity.startTime(of: session.pid) == session.startTime
+            && ControlGroups(of: session.pid).isFrozen
+    }
+
     /// The workers with a session, by seat.
     package func workers() throws(StoreError) -> [WorkerReading] {
         let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
@@ -61,7 +67,8 @@ package struct Instance: Sendable {
             let info = infos[session.seat].flatMap { $0.pid == session.pid ? $0 : nil }
             var worker = WorkerReading(
                 seat: session.seat, pid: session.pid,
-                state: !isAlive(session) ? .lost : info?.isDraining == true ? .draining : .ready,
+                state: !isAlive(session)
+                    ? .lost : isFrozen(session) ? .frozen : info?.isDraining == true ? .draining : .ready,
                 concurrency: info?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
             worker.types = info?.types

@@ -331,5 +331,5 @@ actor Coordinator: LoopCallbackOwner {
 }
 
 extension WorkerRecord {
-    var phaseName: String { state.phase == .ready ? "ready" : "draining" }
+    var phaseName: String { isFrozen ? "frozen" : state.phase == .ready ? "ready" : "draining" }
 }

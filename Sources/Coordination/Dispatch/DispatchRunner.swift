@@ -60,6 +60,11 @@ final class DispatchRunner {
         setNeeded()
     }
 
+    func setFrozen(_ isFrozen: Bool, seat: Int) {
+        dispatcher.setFrozen(isFrozen, seat: seat)
+        setNeeded()
+    }
+
     // MARK: Ready commands
 
     func insert(_ commands: [ReadyCommand], now: MonotonicTime) {

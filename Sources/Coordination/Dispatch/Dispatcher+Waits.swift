@@ -8,7 +8,7 @@ extension Dispatcher {
     /// The slots of this host.
     /// - Parameter isFull: no seat has an ordinary slot free.
     func host(isFull: Bool, freeExtras: Int, now: MonotonicTime) -> Admission.Host {
-        let ready = seats.values.filter { $0.state.phase == .ready }
+        let ready = seats.values.filter(\.takesOffers)
         var host = Admission.Host()
         host.slots = ready.reduce(0) { $0 + $1.concurrency }
         host.window = ready.reduce(0) { $0 + $1.window }
@@ -23,7 +23,7 @@ extension Dispatcher {
     /// Which rule would hold back the next command of each quality of service to a destination, as slots are
     /// held now.
     func waits(at destination: Destination, now: MonotonicTime) -> [QualityOfService: AdmissionWait] {
-        let ready = seats.values.filter { $0.state.phase == .ready }
+        let ready = seats.values.filter(\.takesOffers)
         guard !ready.isEmpty else { return [:] }
         let freeExtras = ready.reduce(0) { $0 + $1.extraRoom }
         let isFull = ready.allSatisfy { $0.freeSlots(now: now) <= 0 }

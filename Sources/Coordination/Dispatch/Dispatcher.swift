@@ -92,6 +92,11 @@ package struct Dispatcher: Sendable {
     /// - Parameter awake: the coordinator's own waking time since the last call.
     package mutating func advance(awake: Duration) { for seat in seats.keys { seats[seat]?.advance(awake: awake) } }
 
+    package mutating func setFrozen(_ isFrozen: Bool, seat: Int) {
+        seats[seat]?.setFrozen(isFrozen)
+        queue.wakeAll()
+    }
+
     /// Takes in which shards are locked.
     /// - Returns: shards that are free again: the store must be asked what is ready there.
     package mutating func followLocks(now: MonotonicTime) -> Set<Int> {
@@ -119,7 +124,7 @@ package struct Dispatcher: Sendable {
     package func canRun(_ type: String) -> Bool { seats.values.contains { $0.types.contains(type) } }
 
     /// Ordinary slots of middle and low QoS in all workers that take commands.
-    var slots: Int { seats.values.reduce(0) { $0 + ($1.state.phase == .ready ? $1.concurrency : 0) } }
+    var slots: Int { seats.values.reduce(0) { $0 + ($1.takesOffers ? $1.concurrency : 0) } }
 
     // MARK: People and the network
 

@@ -22,6 +22,8 @@ final class Reaper {
     private var unreaped: [Int: Int64] = [:]
     /// Epochs of workers that were killed because they hung, and are not reaped yet.
     private var hung: Set<Int64> = []
+    /// Registered workers whose control group is frozen: they run nothing, and do not hang.
+    private var frozen: [(seat: Int, epoch: Int64, pid: Int32)] = []
 
     private var logger: Logger { environment.logger }
     private var runDirectory: RunDirectory { environment.runDirectory }
@@ -45,8 +47,24 @@ final class Reaper {
         for (seat, connection) in workers.connections where connection.isEnding || connection.process == nil {
             tryToReap(seat: seat)
         }
+        thawWorkers()
         killHungWorkers()
         killUnresponsiveWorkers()
+    }
+
+    private func thawWorkers() {
+        for (seat, epoch, pid) in frozen where !ControlGroups(of: pid).isFrozen {
+            frozen.removeAll { $0.epoch == epoch }
+            guard dispatch.dispatcher.seats[seat]?.epoch == epoch else { continue }
+            logger.notice("A worker is thawed and goes on.", metadata: ["seat": "\(seat)", "pid": "\(pid)"])
+            dispatch.setFrozen(false, seat: seat)
+        }
+    }
+
+    private func logFrozen(seat: Int, pid: Int32) {
+        logger.warning(
+            "A worker’s control group is frozen (docker pause). It is not killed, and goes on when it is thawed.",
+            metadata: ["seat": "\(seat)", "pid": "\(pid)"])
     }
 
     private func killHungWorkers() {
@@ -55,6 +73,12 @@ final class Reaper {
             guard let connection = workers.connections[record.seat], !connection.isEnding, connection.process != nil,
                 !foreign.contains(seat: record.seat, epoch: record.epoch)
             else { continue }
+            if ControlGroups(of: record.pid).isFrozen {
+                logFrozen(seat: record.seat, pid: record.pid)
+                frozen.append((record.seat, record.epoch, record.pid))
+                dispatch.setFrozen(true, seat: record.seat)
+                continue
+            }
             logger.error(
                 "A worker has made no progress for \(hang.seconds) s and is killed.",
                 metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
@@ -68,6 +92,11 @@ final class Reaper {
     private func killUnresponsiveWorkers() {
         for (session, isNew) in unresponsive.overdue(environment.configuration.hang) {
             if let process = WatchedProcess(pid: session.pid, startTime: session.startTime, bootID: session.bootID) {
+                if ControlGroups(of: session.pid).isFrozen {
+                    if isNew { logFrozen(seat: session.seat, pid: session.pid) }
+                    unresponsive.excuse(epoch: session.epoch)
+                    continue
+                }
                 if isNew {
                     logger.error(
                         "A worker from before this coordinator's start says nothing and is killed.",

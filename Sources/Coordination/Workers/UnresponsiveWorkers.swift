@@ -36,6 +36,9 @@ package struct UnresponsiveWorkers: Sendable {
         for epoch in workers.keys { workers[epoch]?.silentFor += awake }
     }
 
+    /// The worker could not have said anything until now.
+    package mutating func excuse(epoch: Int64) { workers[epoch]?.silentFor = .zero }
+
     /// Workers that have been silent for longer than `timeout`, and whether each is returned for the first
     /// time.
     package mutating func overdue(_ timeout: Duration) -> [(session: Session, isNew: Bool)] {

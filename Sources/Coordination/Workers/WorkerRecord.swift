@@ -22,6 +22,8 @@ package struct WorkerRecord: Sendable {
     package var commitTime = Duration.zero
     /// The coordinator's own waking time since the worker's loop last made progress.
     package private(set) var stillFor = Duration.zero
+    /// Its control group is frozen: it takes no offer, and the time does not count as a hang.
+    package private(set) var isFrozen = false
     /// Suspects among its commands in flight.
     package var suspects: Set<CommandID> = []
     /// Slots of high QoS and extra slots that its commands in flight hold.
@@ -49,6 +51,8 @@ package struct WorkerRecord: Sendable {
         self.program = program
     }
 
+    package var takesOffers: Bool { state.phase == .ready && !isFrozen }
+
     /// Unfinished offers that the worker may hold: its recent completions of 50 ms, or of four commits where
     /// these last longer, up to a second; at least its concurrency.
     ///
@@ -68,13 +72,15 @@ package struct WorkerRecord: Sendable {
     /// Offers that the worker can take now: of middle and low QoS as many as fill its window, and of high QoS
     /// as many again as it has slots.
     package func room(_ serviceClass: ServiceClass, now: MonotonicTime) -> Int {
-        guard state.phase == .ready else { return 0 }
+        guard takesOffers else { return 0 }
         let both = window + concurrency - max(unfinished(now: now) - extras, 0)
         return serviceClass == .high ? both : min(window - others(now: now), both)
     }
 
     /// Slots of middle and low QoS that are free.
-    package func freeSlots(now: MonotonicTime) -> Int { state.phase == .ready ? concurrency - others(now: now) : 0 }
+    package func freeSlots(now: MonotonicTime) -> Int {
+        takesOffers ? concurrency - others(now: now) : 0
+    }
 
     /// Slots that are free where only commands with rate limits count. Such commands go into slots and not ahead of
     /// them, so that they start when their tokens come. But where short commands without a limit fill the window, a
@@ -86,7 +92,7 @@ package struct WorkerRecord: Sendable {
     private func others(now: MonotonicTime) -> Int { max(unfinished(now: now) - extras - high, 0) }
 
     /// Extra slots that are free.
-    package var extraRoom: Int { state.phase == .ready ? max(Admission.extraSlots - extras, 0) : 0 }
+    package var extraRoom: Int { takesOffers ? max(Admission.extraSlots - extras, 0) : 0 }
 
     /// A command in flight takes a slot (`step` is 1) or leaves it (-1).
     mutating func countSlots(of grant: Admission.Grant, by step: Int) {
@@ -127,5 +133,11 @@ package struct WorkerRecord: Sendable {
     }
 
     /// - Parameter awake: the coordinator's own waking time since the last call.
-    package mutating func advance(awake: Duration) { stillFor += awake }
+    package mutating func advance(awake: Duration) { if !isFrozen { stillFor += awake } }
+
+    /// A worker that is thawed has the whole time of a hang to make progress.
+    package mutating func setFrozen(_ isFrozen: Bool) {
+        self.isFrozen = isFrozen
+        stillFor = .zero
+    }
 }

@@ -44,6 +44,7 @@ struct WorkersPage: Sendable {
             switch worker.state {
             case .ready: ("✓", "ok")
             case .draining: ("◔", "warn")
+            case .frozen: ("!", "warn")
             case .lost: ("✕", "bad")
             }
         return tag(.tr, .data("row", "worker-\(worker.seat)")) {

@@ -73,6 +73,12 @@ package struct WaitExplainer {
                     ? "The coordinator releases it within a second"
                     : "A coordinator releases it when it starts: “sluice up”")
         }
+        if let session, instance.isFrozen(session) {
+            return WaitReason(
+                "frozen", "\(worker) executes it, and its control group is frozen",
+                threshold: "a group that is not frozen",
+                remedy: "It goes on when the group is thawed, as by “docker unpause”")
+        }
         if command.cancelRequested {
             return WaitReason(
                 "cancel", "its cancellation was requested, and \(worker) executes it",

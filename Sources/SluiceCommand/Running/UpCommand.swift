@@ -121,6 +121,8 @@ struct UpCommand: AsyncParsableCommand {
             }
         }
         watchdog.start(logger: logger) {
+            supervisor.status[StartupReport.coordinator]?.pid.map { ControlGroups(of: $0).isFrozen } ?? false
+        } onReady: {
             startThread(named: "sluice-startup") {
                 guard let report = Self.awaitStart(supervisor, startup, isReady) else { return }
                 welcome(report, directory, address, file.door)

@@ -26,6 +26,8 @@ actor Watchdog {
 
     private static let tick: Duration = .milliseconds(250)
     private static let timeout: Duration = .seconds(5)
+    /// After this silence it is asked whether the coordinator is frozen.
+    private static let suspicious: Duration = .seconds(1)
     /// A starting coordinator may have to read a long WAL.
     private static let startTimeout: Duration = .seconds(60)
 
@@ -44,12 +46,14 @@ actor Watchdog {
     }
 
     /// - Parameters:
+    ///   - isFrozen: whether the control group of the coordinator is frozen. Its silence does not count then.
     ///   - onReady: called once, when the first coordinator is heard.
     ///   - onSilence: called when a coordinator is silent for too long.
     nonisolated func start(
-        logger: Logger, onReady: @escaping @Sendable () -> Void, onSilence: @escaping @Sendable () -> Void
+        logger: Logger, isFrozen: @escaping @Sendable () -> Bool, onReady: @escaping @Sendable () -> Void,
+        onSilence: @escaping @Sendable () -> Void
     ) {
-        loop.perform { [weak self] in self?.assumeIsolated { $0.connect(logger, onReady, onSilence) } }
+        loop.perform { [weak self] in self?.assumeIsolated { $0.connect(logger, isFrozen, onReady, onSilence) } }
     }
 
     /// The coordinator has died: the next one has the whole time of a start.
@@ -65,7 +69,8 @@ actor Watchdog {
     // MARK: On the loop
 
     private func connect(
-        _ logger: Logger, _ onReady: @escaping @Sendable () -> Void, _ onSilence: @escaping @Sendable () -> Void
+        _ logger: Logger, _ isFrozen: @escaping @Sendable () -> Bool, _ onReady: @escaping @Sendable () -> Void,
+        _ onSilence: @escaping @Sendable () -> Void
     ) {
         var options = Socket.Options()
         options.reconnectInterval = .milliseconds(20)
@@ -79,7 +84,7 @@ actor Watchdog {
         loop.tick = { [weak self] now in
             guard let self else { return nil }
             Notify.alive()
-            if assumeIsolated({ $0.isSilent(now) }) {
+            if assumeIsolated({ $0.isSilent(now, isFrozen) }) {
                 // First the kill: the reader of the log may hang as well.
                 onSilence()
                 logger.error("The coordinator has been silent for too long; it is killed and started again.")
@@ -109,10 +114,11 @@ actor Watchdog {
         }
     }
 
-    private func isSilent(_ now: MonotonicTime) -> Bool {
+    private func isSilent(_ now: MonotonicTime, _ isFrozen: () -> Bool) -> Bool {
         // While this process itself was stopped, it could not hear the coordinator.
         if let lastTick { silence += min(now - lastTick, Self.tick * 2) }
         lastTick = now
+        if silence > Self.suspicious, isFrozen() { silence = .zero }
         guard silence >= (epoch == 0 ? Self.startTimeout : Self.timeout) else { return false }
         silence = .zero
         return true

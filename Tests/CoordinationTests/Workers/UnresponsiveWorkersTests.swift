@@ -23,6 +23,19 @@ import Testing
         #expect(again.map(\.isNew) == [false])
     }
 
+    @Test func `a frozen worker has the whole time again when it is excused`() {
+        var workers = UnresponsiveWorkers()
+        workers.replace(with: [session(1, epoch: 10)])
+        workers.advance(awake: .seconds(6))
+        workers.excuse(epoch: 10)
+        workers.advance(awake: .seconds(4))
+        let early = workers.overdue(.seconds(5))
+        #expect(early.isEmpty)
+        workers.advance(awake: .seconds(2))
+        let late = workers.overdue(.seconds(5))
+        #expect(late.map(\.session.epoch) == [10])
+    }
+
     @Test func `a seat whose worker registered is not overdue any more`() {
         var workers = UnresponsiveWorkers()
         workers.replace(with: [session(1, epoch: 10)])

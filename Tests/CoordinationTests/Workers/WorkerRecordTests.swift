@@ -35,6 +35,20 @@ import Wire
         #expect(record.window == 2048)
     }
 
+    @Test func `a frozen worker gets no offer and does not hang, and has the whole time after it is thawed`() {
+        var record = record()
+        record.report(state(seen: 0, resolved: 0), coordinator: 9, now: .zero)
+        record.advance(awake: .seconds(6))
+        #expect(record.stillFor == .seconds(6) && record.room(.middle, now: .zero) > 0)
+        record.setFrozen(true)
+        record.advance(awake: .seconds(60))
+        #expect(record.stillFor == .zero && !record.takesOffers)
+        #expect(record.room(.high, now: .zero) == 0 && record.freeSlots(now: .zero) == 0 && record.extraRoom == 0)
+        record.setFrozen(false)
+        record.advance(awake: .seconds(4))
+        #expect(record.stillFor == .seconds(4) && record.room(.middle, now: .zero) > 0)
+    }
+
     @Test func `where a commit takes long the window is four commits of completions, at most of a second`() {
         var record = record(concurrency: 2)
         var state = state(seen: 0, resolved: 0)

@@ -115,6 +115,44 @@ extension EndToEndTests {
             }
         }
 
+        /// A paused container. The coordinator before it was killed, so that both ways of finding a silent worker are tried.
+        @Test(.enabled(if: runsSlowTests, "slow"), arguments: [false, true])
+        func `a worker whose control group is frozen is not killed, and finishes its commands when it is thawed`(
+            coordinatorDies: Bool
+        ) async throws {
+            guard let group = ControlGroup.freezer() else { return }
+            try await Installation.with { installation in
+                var coordinator = try await installation.coordinator()
+                let command = group.running(["\(Installation.bin)/sluice", "worker"])
+                let worker = try installation.start(program: command[0], Array(command[1...]))
+                try await installation.ready(worker)
+                let id = try await installation.sluice(
+                    "submit", "noop", "--payload", #"{"milliseconds":500}"#, "--idempotent", "no"
+                ).ids[0]
+                let store = try installation.store()
+                try await installation.await(id, .sent, in: store)
+                try group.setFrozen(true)
+                if coordinatorDies {
+                    coordinator.signal(SIGKILL)
+                    _ = await coordinator.end
+                    coordinator = try await installation.coordinator()
+                }
+                let state = try await installation.status()?["workers"]?.elements?.first?["state"]?.string
+                #expect(state == "frozen")
+                let explained = try await installation.sluice("explain", "\(id)")
+                #expect(explained.output.contains("its control group is frozen"), "\(explained.output)")
+                // After the 5 s with which a worker counts as hung.
+                try await until("the look at the worker") { coordinator.errors.contains("control group is frozen") }
+                try group.setFrozen(false)
+                try await installation.await(id, .success, in: store)
+                #expect(try store.command(id)?.claim == 1 && worker.ending == nil)
+                #expect(try await installation.status()?["workers"]?.elements?.first?["state"]?.string == "ready")
+                worker.signal(SIGTERM)
+                #expect(try await worker.end(within: .seconds(20)) == .exited(0))
+            }
+            await group.remove()
+        }
+
         @Test
         func `a command that is not idempotent is in doubt after the death of its worker, and resolve settles it`()
             async throws
