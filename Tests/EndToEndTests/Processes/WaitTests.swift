@@ -1,4 +1,5 @@
 import Commands
+import Glibc
 import Sluice
 import Store
 import TestSupport
@@ -23,6 +24,26 @@ extension EndToEndTests {
                     await client.close()
                 }
                 #expect(slow <= 1, "one wait may stand behind other processes of this machine")
+            }
+        }
+
+        @Test func `pause --wait ends when the last command that it covers has ended`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                let (middle, low) = try await installation.submitLongNoops()
+                let store = try installation.store()
+                let paused = try await installation.sluice("pause", "--qos", "default", "--wait")
+                #expect(paused.code == 0 && paused.errors.contains("waiting: 1 command is running"), "\(paused.errors)")
+                #expect(try store.command(middle)?.status == .success)
+                #expect(try store.command(low)?.status == .sent)
+                // A pause that was there already is waited for too.
+                #expect(try await installation.sluice("pause", "--qos", "default", "--wait").code == 0)
+                let everything = try installation.start("pause", "--wait")
+                try await until("its first words") { everything.errors.contains("waiting: 1 command is running") }
+                everything.signal(SIGINT)
+                #expect(try await everything.end(within: .seconds(20)) == .exited(130))
+                #expect(everything.errors.contains("still paused; 1 command is running"), "\(everything.errors)")
+                #expect(try await installation.sluice("status").output.contains("paused"))
             }
         }
 
