@@ -11,8 +11,7 @@ enum BenchClock {
         while true {
             let left = end - now
             guard left > 0 else { return }
-            var time = timespec(tv_sec: Int(left), tv_nsec: Int((left - Double(Int(left))) * 1e9))
-            nanosleep(&time, nil)
+            usleep(useconds_t(min(left, 0.5) * 1e6))
         }
     }
 
