@@ -16,13 +16,19 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         state = seed
     }
 
-    /// Makes a generator with the seed of `SLUICE_SEED` or a new one, and prints the seed with the name of
-    /// the test.
+    /// Makes a generator, and prints its seed with the name of the test. The seed follows from the name, so that a run does
+    /// not depend on luck. `SLUICE_SEED` is another seed, or `random` for a new one in each run.
     package static func announced(_ test: String) -> SeededRandom {
-        let given = getenv("SLUICE_SEED").flatMap { UInt64(String(cString: $0)) }
-        let random = SeededRandom(seed: given ?? UInt64.random(in: 0...UInt64(Int64.max)))
+        let given = getenv("SLUICE_SEED").map { String(cString: $0) }
+        let new = given == "random" ? UInt64.random(in: 0...UInt64(Int64.max)) : nil
+        let random = SeededRandom(seed: given.flatMap { UInt64($0) } ?? new ?? seed(of: test))
         print("\(test): SLUICE_SEED=\(random.seed) replays this run")
         return random
+    }
+
+    /// FNV-1a, without the highest bit.
+    private static func seed(of name: String) -> UInt64 {
+        name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } & UInt64(Int64.max)
     }
 
     package mutating func next() -> UInt64 {

@@ -52,7 +52,8 @@ import Testing
         case "text": try Data("My shopping list\n".utf8).write(to: URL(fileURLWithPath: path))
         case "damaged":
             var bytes = try #require(contents(of: path))
-            for index in 4096..<bytes.count { bytes[index] = UInt8.random(in: 0...255) }
+            var random = SeededRandom.announced("damaged backup")
+            bytes.replaceSubrange(4096..., with: random.bytes(bytes.count - 4096))
             try Data(bytes).write(to: URL(fileURLWithPath: path))
         default: try FileManager.default.removeItem(atPath: path)
         }

@@ -142,7 +142,8 @@ import Testing
         }
         var bytes = try #require(contents(of: path))
         let pages = kind == "head" ? 0..<4096 : 4096..<bytes.count
-        for index in pages { bytes[index] = UInt8.random(in: 0...255) }
+        var random = SeededRandom.announced("damaged shard")
+        bytes.replaceSubrange(pages, with: random.bytes(pages.count))
         if kind == "empty" { bytes = [] }
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)

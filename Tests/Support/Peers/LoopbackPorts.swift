@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Synchronization
 
 /// The ports of servers that may restart. The kernel gives connections ports from 32,768 on (ip_local_port_range), so no
 /// connection takes one of these while its server is down. `SLUICE_TEST_PORTS` (`15000-17499`) gives each of several test
@@ -15,11 +16,17 @@ package func freePort() throws -> Int {
     for _ in 0..<100 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
-        let port = Int.random(in: serverPorts)
+        let port = nextPort.withLock { next in
+            defer { next = next < serverPorts.upperBound ? next + 1 : serverPorts.lowerBound }
+            return next
+        }
         if bind(socket, toPort: port) { return port }
     }
     throw Missed("no free port")
 }
+
+/// Counted on, so that no port is given twice before a server binds it. Processes begin at different ones.
+private let nextPort = Mutex(serverPorts.lowerBound + Int(getpid()) * 499 % serverPorts.count)
 
 func bindToFreePort(_ socket: CInt) throws -> Int {
     guard bind(socket, toPort: 0) else { throw Missed("no free port") }
