@@ -2,7 +2,7 @@
 
 Reads lines of JSON, [EXPRESSION, ZONE, SECONDS], and prints for each the first time after SECONDS (Unix time) at which
 the expression fires, `none` if that never happens, `refused` if cronsim does not accept the expression, or `endless` if
-it computes for longer than two seconds.
+it computes for longer than two seconds of its processor time.
 """
 
 import json
@@ -28,11 +28,11 @@ def expire(signal, frame):
     raise TimeoutError
 
 
-signal.signal(signal.SIGALRM, expire)
+signal.signal(signal.SIGVTALRM, expire)
 # The parent may have blocked the signal.
-signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGALRM})
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGVTALRM})
 for line in sys.stdin:
-    signal.setitimer(signal.ITIMER_REAL, 2)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 2)
     try:
         print(next_time(*json.loads(line)))
     except CronSimError:
@@ -41,4 +41,4 @@ for line in sys.stdin:
         print("none")
     except TimeoutError:
         print("endless")
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)

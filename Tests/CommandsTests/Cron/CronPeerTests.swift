@@ -52,8 +52,8 @@ struct CronPeerTests {
             counts.errorsOfPeer += 1
             return
         }
-        // cronsim reads an expression that never fires; this parser refuses it.
-        if ours.map({ "\($0)" }) == answer || expression == nil && (answer == "none" || answer == "refused") { return }
+        // cronsim reads an expression that never fires; this parser refuses most of them.
+        if answer == ours.map({ "\($0)" }) ?? "none" || expression == nil && answer == "refused" { return }
 
         let theirs = Int64(answer)
         // A stretch that is repeated may begin a day before the start.
