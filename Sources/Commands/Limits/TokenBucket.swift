@@ -1,6 +1,6 @@
 /// Limits the starts of commands to a rate and a burst. Pure.
 ///
-/// The bucket begins empty. A token is taken for each offer. It is either confirmed, when a worker has claimed the
+/// The bucket of a new limit begins with one token, any other as its saved state says. A token is taken for each offer. It is either confirmed, when a worker has claimed the
 /// command, or given back, when the offer was refused or forgotten. Until then it counts as if it lay in the
 /// bucket: tokens and open offers together never exceed the burst. In any time T therefore at most
 /// burst + rate × T tokens are taken that do not come back.
@@ -14,7 +14,8 @@
 ///
 /// For a period of a minute or more a restart must not cost the quota of a day. Such a bucket allows only starts
 /// that its saved state already counts as taken, the *reserve* (``TokenBucketState``). A crash therefore costs at
-/// most the reserve, and no token is granted a second time.
+/// most the reserve, and no token is granted a second time. A bucket is saved when it is made and when its reserve has
+/// started, so that what accrues after that outlives a crash at any moment.
 ///
 /// The parameter `now` is the time from any fixed origin on a clock that does not jump, such as the boot. A clock
 /// that goes back gives no tokens, and the bucket fills on from the earlier time.
@@ -31,24 +32,33 @@ package struct TokenBucket: Sendable, Equatable {
     package private(set) var reserve = 0
     /// The reserve of a state that is being written.
     private var pendingReserve: Int?
+    /// Tokens that the saved state holds back, for its reserve and for open offers; nil where that is not known.
+    private var heldBack: Int?
+    /// The same of a state that is being written.
+    private var pendingHeldBack = 0
 
-    /// An empty bucket.
-    /// - Parameter burst: 1…``StartRate/maxBurst``, clamped; nil for the default of the rate.
-    package init(rate: StartRate, burst: Int? = nil, now: Duration) {
+    /// - Parameters:
+    ///   - burst: 1…``StartRate/maxBurst``, clamped; nil for the default of the rate.
+    ///   - isNew: the limit has never existed, so it begins with one token; else the bucket begins empty.
+    package init(rate: StartRate, burst: Int? = nil, isNew: Bool = false, now: Duration) {
         self.rate = rate
         self.burst = Self.clamped(burst, rate)
         updated = now
+        if isNew { level = period }
     }
 
     /// A bucket with the state that an earlier coordinator saved. It gives no token before it was saved again.
-    /// - Parameter wallTime: the wall clock. One that is before the saved time gives no tokens, and one that is
-    ///   far ahead fills the bucket up to the burst without the reserve.
+    /// - Parameters:
+    ///   - wallTime: the wall clock, for a state of another boot. One that is before the saved time gives no tokens,
+    ///     and one that is far ahead fills the bucket up to the burst without the reserve.
+    ///   - boot: the boot of the machine; nil where it is not known.
     package init(
-        rate: StartRate, burst: Int? = nil, restoring state: TokenBucketState, wallTime: Timestamp, now: Duration
+        rate: StartRate, burst: Int? = nil, restoring state: TokenBucketState, wallTime: Timestamp,
+        boot: String? = nil, now: Duration
     ) {
         self.init(rate: rate, burst: burst, now: now)
         guard rate.isDurable else { return }
-        let elapsed = max(wallTime - state.savedAt, .zero)
+        let elapsed = state.age(boot: boot, wallTime: wallTime, now: now)
         let saved = Int128(min(max(state.milliTokens, -Self.maxMilliTokens), Self.maxMilliTokens)) * period / 1000
         let room = Int128(min(max(state.maxTokens, -StartRate.maxCount), self.burst)) * period
         level = min(saved + Self.nanoseconds(elapsed) * Int128(rate.count), room)
@@ -62,7 +72,7 @@ package struct TokenBucket: Sendable, Equatable {
         rate = new
         burst = Self.clamped(newBurst, new)
         // The saved state belongs to the other limit.
-        if rate != oldRate || burst != oldBurst { (reserve, pendingReserve) = (0, nil) }
+        if rate != oldRate || burst != oldBurst { (reserve, pendingReserve, heldBack) = (0, nil, nil) }
         level = max(min(level, capacity), min(level, 0))
     }
 
@@ -115,12 +125,18 @@ package struct TokenBucket: Sendable, Equatable {
 
     // MARK: Saving
 
+    /// Whether the saved state holds back more than it must, or there is none: what accrues would be lost by a crash.
+    package var isBehind: Bool {
+        rate.isDurable && pendingReserve == nil && reserve == 0 && openOffers == 0 && heldBack != 0
+    }
+
     /// Whether a token is there and waits for the state to be saved.
     package func needsSave(now: Duration) -> Bool {
         !hasReserve && pendingReserve == nil && level(now: now) >= period
     }
 
-    /// The state to save when ``needsSave(now:)``, and for 0 starts when the coordinator ends or the limit is idle.
+    /// The state to save when ``needsSave(now:)``, and for 0 starts when it ``isBehind``, the coordinator ends or the limit
+    /// is idle.
     /// Nil for a rate that is not durable.
     ///
     /// Call ``stateWasSaved()`` after its commit, or ``stateWasNotSaved()``. A call before that replaces the
@@ -135,6 +151,7 @@ package struct TokenBucket: Sendable, Equatable {
         stateWasNotSaved()
         let reserve = starts <= 0 ? 0 : max(min(starts, burst), rate.startsPerSecond)
         pendingReserve = reserve
+        pendingHeldBack = reserve + openOffers
         // Rounded down, also below zero.
         let milliTokens = (level - Int128(reserve) * period) * 1000
         let (quotient, remainder) = milliTokens.quotientAndRemainder(dividingBy: period)
@@ -145,14 +162,14 @@ package struct TokenBucket: Sendable, Equatable {
 
     /// The state of the last ``stateToSave(forStarts:wallTime:now:)`` is durable: its reserve may start.
     package mutating func stateWasSaved() {
-        if let pendingReserve { reserve = pendingReserve }
+        if let pendingReserve { (reserve, heldBack) = (pendingReserve, pendingHeldBack) }
         pendingReserve = nil
     }
 
     /// Whether the state of the last ``stateToSave(forStarts:wallTime:now:)`` is durable is not known, as after a
     /// commit that reported an error. A restart may find it or the one before: the smaller reserve holds.
     package mutating func stateWasNotSaved() {
-        if let pendingReserve { reserve = min(reserve, pendingReserve) }
+        if let pendingReserve { (reserve, heldBack) = (min(reserve, pendingReserve), nil) }
         pendingReserve = nil
     }
 

@@ -21,6 +21,7 @@ final class DispatchRunner {
         dispatcher = Dispatcher(
             shardCount: store.shardCount, window: configuration.window,
             links: LinkAdmission(policy: configuration.network, seed: seed), seed: seed &+ 1)
+        dispatcher.rates = RateLimits(boot: ProcessIdentity.bootID)
     }
 
     // MARK: By the clock

@@ -24,8 +24,8 @@ final class RateLimitMonitor {
     /// - Parameters:
     ///   - limits: the settings with the prefix ``SettingKey/limitPrefix``.
     ///   - overrides: those with ``SettingKey/networkPrefix``.
-    ///   - tokens: those with ``SettingKey/tokensPrefix``, at the start.
-    func set(limits: [String: String], overrides: [String: String], tokens: [String: String] = [:]) {
+    ///   - tokens: those with ``SettingKey/tokensPrefix``.
+    func set(limits: [String: String], overrides: [String: String], tokens: [String: String]) {
         var definitions: [RateLimits.Name: RateLimit] = [:]
         for (name, limit) in RateLimit.parse(limits) { definitions[.limit(name)] = limit }
         for (destination, limits) in environment.configuration.network.destinations {
@@ -44,9 +44,13 @@ final class RateLimitMonitor {
 
     func load() {
         environment.store.read("Rate limits cannot be read", isUrgent: true) { store throws(StoreError) in
-            (try store.settings(prefix: SettingKey.limitPrefix), try store.settings(prefix: SettingKey.networkPrefix))
-        } then: { [self] limits, overrides in
-            set(limits: limits, overrides: overrides)
+            (
+                try store.settings(prefix: SettingKey.limitPrefix),
+                try store.settings(prefix: SettingKey.networkPrefix),
+                try store.settings(prefix: SettingKey.tokensPrefix)
+            )
+        } then: { [self] limits, overrides, tokens in
+            set(limits: limits, overrides: overrides, tokens: tokens)
         }
     }
 

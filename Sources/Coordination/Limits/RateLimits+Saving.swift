@@ -25,16 +25,26 @@ extension RateLimits {
             let age = state.savedAt.map { now - $0 }
             if let age, age < Self.saveInterval { continue }
             let count = waiting(name)
+            if count > 0, state.bucket.needsSave(now: now.sinceBoot) {
+                saves += save(name, starts: count, wallTime: wallTime, now: now)
+                continue
+            }
             let isIdle = count == 0 && state.bucket.reserve > 0 && age.map { $0 > Self.idleTime } ?? false
-            guard isIdle || count > 0 && state.bucket.needsSave(now: now.sinceBoot) else { continue }
-            saves += save(name, starts: count, wallTime: wallTime, now: now)
+            // A save for the next token, if that comes soon, says the same, and would have to wait for this one.
+            let isBehind =
+                state.bucket.isBehind
+                && (count == 0 || state.bucket.nextToken(now: now.sinceBoot).map { $0 > Self.saveInterval } ?? false)
+            guard isIdle || isBehind else { continue }
+            saves += save(name, starts: 0, wallTime: wallTime, now: now)
         }
         return saves
     }
 
     /// The states to save when the coordinator ends. No command starts after that.
     package mutating func lastStates(wallTime: Timestamp, now: MonotonicTime) -> [SavedState] {
-        states.filter { $0.value.bucket.reserve > 0 }.keys.flatMap { save($0, starts: 0, wallTime: wallTime, now: now) }
+        states.filter { $0.value.bucket.reserve > 0 || $0.value.bucket.isBehind }.keys.flatMap {
+            save($0, starts: 0, wallTime: wallTime, now: now)
+        }
     }
 
     package mutating func wereSaved(_ names: [Name]) { for name in names { states[name]?.bucket.stateWasSaved() } }
@@ -43,8 +53,9 @@ extension RateLimits {
     }
 
     private mutating func save(_ name: Name, starts: Int, wallTime: Timestamp, now: MonotonicTime) -> [SavedState] {
-        guard let state = states[name]?.bucket.stateToSave(forStarts: starts, wallTime: wallTime, now: now.sinceBoot)
+        guard var state = states[name]?.bucket.stateToSave(forStarts: starts, wallTime: wallTime, now: now.sinceBoot)
         else { return [] }
+        if let boot { (state.boot, state.sinceBoot) = (boot, now.sinceBoot) }
         states[name]?.savedAt = now
         return [SavedState(name: name, state: state)]
     }
@@ -77,7 +88,7 @@ extension RateLimits.Name {
         }
     }
 
-    /// Reads the saved states. One of another form is left out: its bucket begins empty.
+    /// Reads the saved states. One of another form is left out.
     static func savedStates(_ settings: [String: String]) -> [Self: TokenBucketState] {
         var states: [Self: TokenBucketState] = [:]
         for (key, value) in settings {

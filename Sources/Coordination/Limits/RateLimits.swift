@@ -37,10 +37,16 @@ package struct RateLimits: Sendable {
     private var inFlight: [String: Int] = [:]
     private var forgotten: [CommandID: Forgotten] = [:]
 
+    /// Of the machine; nil where it is not known.
+    let boot: String?
+    /// A definition that comes later is of a new limit. The first ones are those of the coordinator before.
+    private var hasDefinitions = false
+
     /// Tokens of an offer of which the store has said nothing after this time count as spent.
     private static let forgetTimeout: Duration = .seconds(60)
 
-    package init() {}
+    /// - Parameter boot: of the machine: states that were saved in the same one are aged by the monotonic clock.
+    package init(boot: String? = nil) { self.boot = boot }
 
     package var isEmpty: Bool { states.isEmpty }
 
@@ -50,8 +56,8 @@ package struct RateLimits: Sendable {
     // MARK: Definitions
 
     /// Sets which limits exist. The tokens of one whose rate changes stay, up to the new burst.
-    /// - Parameter saved: states that an earlier coordinator saved, for limits that are new here. Without one the
-    ///   bucket begins empty.
+    /// - Parameter saved: states that were saved before, for limits that are new here. A limit with a period of a minute or
+    ///   more that has none has never started a command, so it begins with one token.
     package mutating func set(
         _ definitions: [Name: RateLimit], saved: [Name: TokenBucketState] = [:], wallTime: Timestamp,
         now: MonotonicTime
@@ -70,10 +76,14 @@ package struct RateLimits: Sendable {
                 saved[name].map {
                     TokenBucket(
                         rate: definition.starts, burst: definition.burst, restoring: $0, wallTime: wallTime,
-                        now: moment)
-                } ?? TokenBucket(rate: definition.starts, burst: definition.burst, now: moment)
+                        boot: boot, now: moment)
+                }
+                ?? TokenBucket(
+                    rate: definition.starts, burst: definition.burst,
+                    isNew: hasDefinitions || definition.starts.isDurable, now: moment)
             states[name] = State(definition: definition, bucket: bucket)
         }
+        hasDefinitions = true
         destinations = Set(definitions.keys.compactMap(\.destination))
     }
 

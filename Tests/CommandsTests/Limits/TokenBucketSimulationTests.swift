@@ -17,7 +17,7 @@ struct TokenBucketSimulationTests {
         let rate = try #require(StartRate(text: texts.randomElement(using: &random)!))
         let burst = [1, 2, 15, 100].randomElement(using: &random)!
         let perToken = rate.period.duration / rate.count
-        var bucket = TokenBucket(rate: rate, burst: burst, now: .zero)
+        var bucket = TokenBucket(rate: rate, burst: burst, isNew: rate.isDurable, now: .zero)
         var saved: TokenBucketState?
         var now = Duration.zero
         var openOffers: [Duration] = []
@@ -39,10 +39,14 @@ struct TokenBucketSimulationTests {
                 claims += claimed.map { _ in now }
                 openOffers = []
                 // The boot clock of the new coordinator may be another one.
-                if let saved, rate.isDurable {
-                    bucket = TokenBucket(rate: rate, burst: burst, restoring: saved, wallTime: wallTime, now: now)
+                if let state = saved, rate.isDurable {
+                    bucket = TokenBucket(rate: rate, burst: burst, restoring: state, wallTime: wallTime, now: now)
                 } else {
-                    bucket = TokenBucket(rate: rate, burst: burst, now: now)
+                    bucket = TokenBucket(rate: rate, burst: burst, isNew: rate.isDurable, now: now)
+                }
+                if bucket.isBehind, random.chance(0.8) {
+                    saved = bucket.stateToSave(forStarts: 0, wallTime: wallTime, now: now)
+                    bucket.stateWasSaved()
                 }
             case 1, 2:
                 let wanted = random.number(in: 0..<[2, 6, 20].randomElement(using: &random)!)

@@ -115,6 +115,43 @@ struct TokenBucketTests {
         }
     }
 
+    @Test func `the bucket of a new limit begins with one token`() throws {
+        let rate = try #require(StartRate(text: "1000/day"))
+        #expect(TokenBucket(rate: rate, isNew: true, now: .seconds(5)).tokens(now: .seconds(5)) == 1)
+    }
+
+    @Test func `a bucket is behind until it was saved, and again when its reserve has started`() throws {
+        let bucket = Subject(TokenBucket(rate: try #require(StartRate(text: "6/min")), isNew: true, now: .zero))
+        #expect(bucket.isBehind)
+        _ = bucket.stateToSave(forStarts: 1, wallTime: .zero, now: .zero)
+        #expect(!bucket.isBehind)
+        bucket.bucket.stateWasSaved()
+        #expect(!bucket.isBehind && bucket.take(now: .zero) && !bucket.isBehind)
+        bucket.confirm(now: .zero)
+        #expect(bucket.isBehind)
+        let state = try #require(bucket.stateToSave(forStarts: 0, wallTime: .zero, now: .seconds(5)))
+        #expect(state.milliTokens == 500 && state.maxTokens == 1)
+        bucket.bucket.stateWasSaved()
+        #expect(!bucket.isBehind)
+    }
+
+    @Test func `within a boot a saved state ages by the monotonic clock, whatever the wall clock says`() throws {
+        let rate = try #require(StartRate(text: "60/min"))
+        var state = TokenBucketState(milliTokens: 0, maxTokens: 50, savedAt: .zero)
+        (state.boot, state.sinceBoot) = ("b", .seconds(100))
+        #expect(TokenBucketState(state.json) == state)
+        for days in [-8, 0, 8] {
+            func tokens(boot: String) -> Int {
+                let wallTime = Timestamp.zero + .seconds(days * 86_400 + 20)
+                let bucket = TokenBucket(
+                    rate: rate, burst: 50, restoring: state, wallTime: wallTime, boot: boot, now: .seconds(110))
+                return bucket.tokens(now: .seconds(110))
+            }
+            #expect(tokens(boot: "b") == 10)
+            #expect(tokens(boot: "c") == (days < 0 ? 0 : days > 0 ? 50 : 20))
+        }
+    }
+
     @Test func `the time of an outage fills a bucket that was used up`() throws {
         let rate = try #require(StartRate(text: "24/h"))
         let state = TokenBucketState(milliTokens: 500, maxTokens: 20, savedAt: .zero)

@@ -105,6 +105,11 @@ struct RateLimitRig: DispatcherFixtures {
         }
     }
 
+    /// The coordinator ends in order.
+    mutating func stop() {
+        for save in dispatcher.rates.lastStates(wallTime: wallTime, now: now) { saved[save.name] = save.state }
+    }
+
     /// The coordinator is killed and another starts. Commands run on.
     mutating func restart() {
         start()
