@@ -18,10 +18,21 @@ package enum ScheduleText {
     package static func next(of schedule: StoredSchedule, now: Timestamp) -> String {
         let state = schedule.state
         if state.paused { return "paused" }
-        if let reason = state.reason { return "held: \(reason)" }
+        if let reason = hold(of: schedule, now: now) { return "held: \(reason)" }
         guard let next = state.next else { return "no time follows" }
         let wait = next > now ? " (in \((next - now).shortText))" : " (due)"
         return "next at \(local(next, schedule.definition.zone))\(wait)"
+    }
+
+    /// Why the schedule does not fire although it is not paused; nil where it does.
+    package static func hold(of schedule: StoredSchedule, now: Timestamp) -> String? {
+        let (definition, state) = (schedule.definition, schedule.state)
+        if state.paused { return nil }
+        if let reason = state.reason { return reason }
+        guard ScheduleTiming(definition, in: .system).waitsForClock(state, now: now) else { return nil }
+        return
+            "the clock was set back, and its times until \(local(state.since, definition.zone)) have been; it fires behind "
+            + "that, so that none runs twice. “sluice schedule trigger \(schedule.name)” runs it now"
     }
 
     /// A time in the zone of a schedule, as RFC 3339 writes it; in UTC where the zone is missing.

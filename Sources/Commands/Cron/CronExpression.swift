@@ -23,6 +23,14 @@ package struct CronExpression: Hashable, Sendable {
         self.text = text
     }
 
+    /// Whether it fires in each hour, or at equal distances: the minute or the hour begins with `*`, or it is `@every`.
+    package var isInterval: Bool {
+        switch kind {
+        case .pattern(let pattern): pattern.isInterval
+        case .every: true
+        }
+    }
+
     /// The longest search for a match: 50 years in seconds.
     static let horizon: Int64 = 50 * 366 * 86_400
 }

@@ -10,7 +10,7 @@ package struct ScheduleDecision: Hashable, Sendable {
     package var cancelsLast = false
     /// The last of ``fires`` waits for another command in the schedule's lane.
     package var queues = false
-    /// The clock was put back by three hours or more: the times from now on count again.
+    /// The clock was put back, by three hours or more where the times are fixed: the times from now on count again.
     package var clockWasSetBack = false
     package var since: Timestamp
     package var next: Timestamp?

@@ -12,9 +12,11 @@ package struct ScheduleTiming: Sendable {
     /// The most commands that one decision inserts.
     package static let maxFires = MissedPolicy.maxCount
 
-    /// From this on a step back of the clock means that it was wrong before. A smaller one is waited for. The
-    /// limit is the one of Debian's cron.
-    package static let maxWaitedStep = Duration.seconds(3 * 3600)
+    /// A step back of the clock that is longer means that it was wrong before. A smaller one is waited for, so that no fixed
+    /// time fires twice. The limit is the one of Debian's cron.
+    private static let maxWaitedStep = Duration.seconds(3 * 3600)
+    /// The same of an expression that fires in each hour: it continues at the new time at once, as in Debian's cron.
+    package static let maxWaitedStepOfInterval = Duration.seconds(10)
 
     package init(_ definition: ScheduleDefinition, zone: Result<TimeZoneOffsets, TimeZoneError>) {
         self.definition = definition
@@ -33,7 +35,16 @@ package struct ScheduleTiming: Sendable {
     /// the files of the zones have changed: its next time is computed anew.
     package static func isDue(_ state: ScheduleState, now: Timestamp) -> Bool {
         guard !state.paused else { return false }
-        return state.next.map { $0 <= now } ?? false || now < state.since - maxWaitedStep
+        return state.next.map { $0 <= now } ?? false || now < state.since - maxWaitedStepOfInterval
+    }
+
+    private var maxWaitedStep: Duration {
+        definition.expression.isInterval ? Self.maxWaitedStepOfInterval : Self.maxWaitedStep
+    }
+
+    /// Whether the schedule waits until a clock that was set back shows the time of its last decision again.
+    package func waitsForClock(_ state: ScheduleState, now: Timestamp) -> Bool {
+        !state.paused && now < state.since - Self.maxWaitedStepOfInterval && now >= state.since - maxWaitedStep
     }
 
     /// Decides all times up to and including now.
@@ -52,7 +63,7 @@ package struct ScheduleTiming: Sendable {
             decision.reason = error.description
             return decision
         }
-        if now < state.since - Self.maxWaitedStep {
+        if now < state.since - maxWaitedStep {
             decision.since = now
             decision.clockWasSetBack = true
         }

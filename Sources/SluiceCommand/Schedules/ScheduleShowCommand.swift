@@ -32,7 +32,8 @@ struct ScheduleShowCommand: ParsableCommand {
         let now = Timestamp.now
         let times: [UpcomingTime]
         do throws(TimeZoneError) {
-            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(next, after: now)
+            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(
+                next, after: max(now, schedule.state.since))
         } catch {
             times = []
         }

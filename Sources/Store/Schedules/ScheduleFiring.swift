@@ -46,7 +46,7 @@ struct ScheduleFiring<Rows: ScheduleRows> {
         guard let decision = decide(schedule, lastState), decision.changes(schedule.state) else { return }
         var ids: [CommandID] = []
         for time in decision.fires {
-            switch try submit(schedule, at: time) {
+            switch try submit(schedule, at: time, after: last) {
             case .success(let id): ids.append(id)
             case .failure(let error):
                 // The schedule goes on with its other times, and the time counts as one that did not fire.
@@ -71,28 +71,54 @@ struct ScheduleFiring<Rows: ScheduleRows> {
         round.changes.append(ScheduleRound.Change(name: schedule.name, decision: decision, ids: ids))
     }
 
+    /// How often an interval expression may submit at one time.
+    private static var maxPasses: Int { 16 }
+
+    /// A command that has the key of the time and is not newer than the last one is of an earlier pass, before the clock was
+    /// set back. An interval expression then submits with another key. A newer one shows that the row of the schedule is a
+    /// restored one, and stands.
     private mutating func submit(
-        _ schedule: StoredSchedule, at time: ScheduledTime
+        _ schedule: StoredSchedule, at time: ScheduledTime, after last: StoredCommand?
     ) throws(StoreError) -> Result<CommandID, StoreError> {
+        let key = schedule.definition.uniqueKey(of: time.nominal)
+        let isRepeatable = schedule.definition.expression.isInterval && !isTriggered
+        for pass in 1..<Self.maxPasses {
+            let result = try submit(schedule, at: time, key: pass == 1 ? key : "\(key)+\(pass)")
+            let existing: CommandID? =
+                switch result {
+                case .success(let submission): submission.isExisting ? submission.id : nil
+                case .failure(let error): error.code == .conflict ? error.id : nil
+                }
+            guard isRepeatable, let existing, let last, let row = try rows.find(existing),
+                row.command.turn <= last.command.turn
+            else { return result.map(\.id) }
+        }
+        return .failure(StoreError(.conflict, "the clock was set back to this time too often"))
+    }
+
+    private mutating func submit(
+        _ schedule: StoredSchedule, at time: ScheduledTime, key: String
+    ) throws(StoreError) -> Result<Submission, StoreError> {
         let byte = UniqueKey.shardByte(of: schedule.name)
         let definition = schedule.definition
         switch schedule.action {
         case .command(let scheduled):
             var draft = scheduled.draft(at: time)
             draft.notBefore = time.notBefore
-            draft.uniqueKey = definition.uniqueKey(of: time.nominal)
+            draft.uniqueKey = key
             draft.orderingKey = definition.laneKey
             if let problem = draft.problem { return .failure(problem) }
             let result = try rows.insert(draft, id: CommandID(now: now, shardByte: byte), now: now)
-            if case .success(let submission) = result, let ready = draft.ready(submission, now: now),
+            if case .success(let submission) = result, !submission.isExisting,
+                let ready = draft.ready(submission, now: now),
                 try rows.command(turn: submission.turn)?.isReady ?? false
             {
                 round.effects.ready.append(ready)
             }
-            return result.map(\.id)
+            return result
         case .flow(let scheduled):
             var flow = scheduled.flow(at: time)
-            flow.uniqueKey = definition.uniqueKey(of: time.nominal)
+            flow.uniqueKey = key
             flow.orderingKey = definition.laneKey
             let plan: FlowPlan
             do throws(FlowError) { plan = try FlowPlan(flow) } catch {
@@ -102,7 +128,7 @@ struct ScheduleFiring<Rows: ScheduleRows> {
             let ids = (0...plan.nodes.count + flow.callbacks.count).map { _ in CommandID(now: now, shardByte: byte) }
             let result = try rows.insert(plan, ids: ids, now: now)
             if case .success(let submission) = result { round.effects.ready += submission.ready }
-            return result.map(\.submission.id)
+            return result.map(\.submission)
         }
     }
 }

@@ -15,5 +15,5 @@ package enum ScheduleScope: Sendable, Equatable {
     var isTrigger: Bool { if case .named = self { true } else { false } }
 
     /// A schedule that has decided times behind this one has seen a clock that was set back since.
-    static func clockBound(_ now: Timestamp) -> Timestamp { now + ScheduleTiming.maxWaitedStep }
+    static func clockBound(_ now: Timestamp) -> Timestamp { now + ScheduleTiming.maxWaitedStepOfInterval }
 }

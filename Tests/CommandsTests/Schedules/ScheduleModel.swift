@@ -21,6 +21,8 @@ struct ScheduleModel {
             }
         }
 
+        var isInterval: Bool { self != .nightInBerlin }
+
         /// - Parameter minute: minutes from 1970-01-01T00:00:00Z, in the year 2026.
         func matches(_ minute: Int64) -> Bool {
             switch self {
@@ -51,17 +53,20 @@ struct ScheduleModel {
     let times: [Timestamp]
     var since: Timestamp
     var isPaused = false
+    /// A step back of the clock that is longer counts as a correction.
+    private let maxStep: Duration
 
     init(_ definition: ScheduleDefinition, _ times: Times, minutes: Range<Int64>, since: Timestamp) {
         self.definition = definition
         self.times = minutes.filter(times.matches).map { Timestamp(milliseconds: $0 * 60_000) }
         self.since = since
+        maxStep = times.isInterval ? .seconds(10) : .seconds(3 * 3600)
     }
 
     mutating func decide(now: Timestamp, last: ScheduledCommandState?) -> Outcome {
         var outcome = Outcome()
         guard !isPaused else { return outcome }
-        if since - now > .seconds(3 * 3600) { since = now }
+        if since - now > maxStep { since = now }
         let due = times.filter { $0 > since && $0 <= now }
         let missed = due.filter { now - $0 > definition.grace }
         let kept: [Timestamp]

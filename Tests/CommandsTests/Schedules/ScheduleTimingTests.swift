@@ -106,13 +106,30 @@ struct ScheduleTimingTests {
         #expect(timing.decision(for: state, now: try time("2026-06-01T01:00:00Z"), last: .ended).fires.count == 1)
     }
 
-    @Test func `a clock that is put back by less than three hours fires no time twice`() throws {
-        let timing = try ScheduleCases.timing("0 * * * *")
+    @Test(arguments: ["0 * * * *", "* * * * * *", "@every 10m"])
+    func `an interval expression continues at once when the clock is put back`(_ text: String) throws {
+        let timing = try ScheduleCases.timing(text)
+        let start = try time("2026-06-01T00:30:00Z")
+        let state = timing.firstState(now: start)
+        let ahead = state.applying(timing.decision(for: state, now: start + .seconds(7200), last: nil), id: nil)
+        let now = start + .seconds(6)
+        #expect(ScheduleTiming.isDue(ahead, now: now) && !timing.waitsForClock(ahead, now: now))
+        let back = timing.decision(for: ahead, now: now, last: .ended)
+        #expect(back.clockWasSetBack && back.since == now && back.fires.isEmpty)
+        #expect(back.next == timing.definition.expression.next(after: now, in: try timing.zone.get()))
+        // A step of some seconds is waited for: it comes from the discipline of the clock.
+        let small = timing.decision(for: ahead, now: ahead.since + .seconds(-9), last: .ended)
+        #expect(small.fires.isEmpty && !small.changes(ahead))
+    }
+
+    @Test func `a fixed time is not repeated by a clock that is put back by less than three hours`() throws {
+        let timing = try ScheduleCases.timing("0 1-6 * * *")
         var state = timing.firstState(now: try time("2026-06-01T00:30:00Z"))
         state = state.applying(timing.decision(for: state, now: try time("2026-06-01T05:00:01Z"), last: nil), id: nil)
         for text in ["2026-06-01T02:30:00Z", "2026-06-01T03:00:00Z", "2026-06-01T05:59:59Z"] {
             let decision = timing.decision(for: state, now: try time(text), last: .ended)
             #expect(decision.fires.isEmpty && !decision.changes(state))
+            #expect(timing.waitsForClock(state, now: try time(text)) == (text < "2026-06-01T05"))
         }
         #expect(timing.decision(for: state, now: try time("2026-06-01T06:00:00Z"), last: .ended).fires.count == 1)
     }

@@ -91,6 +91,21 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `the times that come again after the clock was set back submit commands of their own`(_ kind: StoreKind) throws
+    {
+        let rig = try Rig(kind, [("overlap", "allow")])
+        for number in 1...5 { try rig.fire(Self.minute(number)) }
+        // Two passes back, of which the second is as long as the first.
+        for _ in 0..<2 {
+            let back = try rig.fire(Self.minute(2) + .seconds(-1), .held(after: nil))
+            #expect(back.changes.first?.decision.clockWasSetBack == true)
+            for number in 2...5 { #expect(try rig.fire(Self.minute(number)).changes.first?.ids.count == 1) }
+        }
+        #expect(try rig.state().fired == 13)
+        #expect(try rig.store.counts()[.new] == 13)
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a command that has not ended lets the next time be skipped, queued or cancelled`(_ kind: StoreKind) throws {
         let skip = try Rig(kind)
         try skip.fire(Self.minute(1))
