@@ -39,6 +39,8 @@ public struct CommandDraft: Sendable, Equatable {
     /// How many commands with the ordering key may run at once, 1…1,000; the newest submit sets it. Nil, the default,
     /// leaves it as it is, which is 1 for a key that no command has.
     public var keyLimit: Int?
+    /// Whether the command holds its ordering key also when it is given up. `pass`, the default: it does not.
+    public var keyFailure = OrderingKeyFailure.pass
     /// The batch of which it becomes a member. It is refused where the batch is sealed or cancelled. Nil, the default: none.
     public var batch: CommandID?
     /// The name of a rate limit, which must exist: the command starts when the limit has a token for it, and so does

@@ -60,7 +60,8 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         // Only a flow goes from here to `success` or `tooManyTimes`.
         case .blocked: next == .new || next == .cancelled || next == .success || next == .tooManyTimes
         case .inDoubt: next == .success || next == .new || next == .cancelled
-        case .tooManyTimes: next == .new || next == .blocked
+        // A person cancels a command that holds its ordering key.
+        case .tooManyTimes: next == .new || next == .blocked || next == .cancelled
         }
     }
 

@@ -8,7 +8,7 @@ package enum BulkField {
     /// All of them.
     package static let names = [
         "qos", "idempotent", "uniqueKey", "uniqueFor", "retryLimit", "notBefore", "deadline", "destination", "after",
-        "orderingKey", "keyLimit", "batch", "limit",
+        "orderingKey", "keyLimit", "keyFailure", "batch", "limit",
     ]
 
     /// - Throws: ``PayloadError`` `data` that names the member.
@@ -47,6 +47,11 @@ package enum BulkField {
             options.keyLimit = Int(limit)
         case ("keyLimit", _):
             throw PayloadError(.data, "“keyLimit” must be a whole number, not \(member.value.kind)")
+        case ("keyFailure", .string(let text)):
+            guard let value = OrderingKeyFailure(rawValue: text) else {
+                throw PayloadError(.data, "“keyFailure” is “\(text)” and must be \(OrderingKeyFailure.forms)")
+            }
+            options.keyFailure = value
         case ("batch", .string(let text)):
             guard let id = CommandID(text) else {
                 throw PayloadError(.data, "“batch” is “\(text)”, which is not a UUID")
@@ -59,7 +64,7 @@ package enum BulkField {
             options.limit = name
         case ("after", let value): options.dependencies = try dependencies(value)
         case ("qos", _), ("uniqueKey", _), ("orderingKey", _), ("uniqueFor", _), ("notBefore", _), ("deadline", _),
-            ("destination", _), ("batch", _), ("limit", _):
+            ("destination", _), ("keyFailure", _), ("batch", _), ("limit", _):
             throw PayloadError(.data, "“\(member.name)” must be a string, not \(member.value.kind)")
         case ("idempotent", _):
             throw PayloadError(.data, "“idempotent” must be true or false, not \(member.value.kind)")
@@ -69,7 +74,7 @@ package enum BulkField {
             throw PayloadError(
                 .data,
                 "unknown key “\(member.name)”: a line has payload, qos, idempotent, uniqueKey, uniqueFor, retryLimit, "
-                    + "notBefore, deadline, destination, after, orderingKey, keyLimit, batch and limit")
+                    + "notBefore, deadline, destination, after, orderingKey, keyLimit, keyFailure, batch and limit")
         }
     }
 

@@ -25,6 +25,7 @@ package struct FlowBuilder {
         flow.uniqueFor = options.uniqueFor
         flow.orderingKey = options.orderingKey
         flow.keyLimit = options.keyLimit
+        flow.keyFailure = options.keyFailure
         flow.stopsOnFailure = document.stopsOnFailure
         flow.nodes.reserveCapacity(document.nodes.count)
         for node in document.nodes {

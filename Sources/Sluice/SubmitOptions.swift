@@ -34,6 +34,8 @@ public struct SubmitOptions: Sendable, Equatable {
     /// How many commands with the ordering key may run at once, 1…1,000. Nil, the default, leaves it as it is: 1 for a new
     /// key.
     public var keyLimit: Int?
+    /// Whether the command holds its ordering key also when it is given up. `pass`, the default: it does not.
+    public var keyFailure = OrderingKeyFailure.pass
     /// The open batch of which the command becomes a member. Nil, the default: none.
     public var batch: CommandID?
     /// The name of a rate limit that the starts of the command count against (``CommandDraft/limit``). It must exist:
@@ -98,6 +100,7 @@ extension CommandDraft {
         dependencies = options.dependencies
         orderingKey = options.orderingKey
         keyLimit = options.keyLimit
+        keyFailure = options.keyFailure
         batch = options.batch
         limit = options.limit
         total = facts.total

@@ -33,11 +33,29 @@ extension CommandDraft {
                     ? "The limit of an ordering key needs the key."
                     : "The limit of a key is from 1 to 1,000, not \(keyLimit).")
         }
+        if keyFailure == .hold, orderingKey == nil {
+            return StoreError(.invalid, "The policy for failures of an ordering key needs the key.")
+        }
         if let limit, !RateLimit.isName(limit) {
             return StoreError(.invalid, "“\(limit)” is not the name of a rate limit: \(RateLimit.nameForm).")
         }
         if case .duration(let duration) = uniqueFor, duration < .milliseconds(1) {
             return StoreError(.invalid, "A unique key is held for at least 1 ms, not for \(duration).")
+        }
+        return nil
+    }
+
+    /// Why a submit refuses its times: the command could never run. Nil where it could.
+    func timeProblem(now: Timestamp) -> StoreError? {
+        guard let deadline else { return nil }
+        if deadline <= now {
+            return StoreError(
+                .invalid, "The deadline \(deadline) has passed: it is \(now). Give a later one, or none.")
+        }
+        if notBefore >= deadline {
+            return StoreError(
+                .invalid,
+                "The command would never run: it must not start before \(notBefore), and its deadline is \(deadline).")
         }
         return nil
     }

@@ -11,7 +11,7 @@ struct CommandStatusTests {
         [.cancelled, .new], [.cancelled, .blocked],
         [.blocked, .new], [.blocked, .cancelled], [.blocked, .success], [.blocked, .tooManyTimes],
         [.inDoubt, .success], [.inDoubt, .new], [.inDoubt, .cancelled],
-        [.tooManyTimes, .new], [.tooManyTimes, .blocked],
+        [.tooManyTimes, .new], [.tooManyTimes, .blocked], [.tooManyTimes, .cancelled],
     ]
 
     @Test func `the transitions of the table are legal, and no others`() {

@@ -34,6 +34,8 @@ public struct FlowDraft: Sendable, Equatable {
     public var orderingKey: String?
     /// As ``CommandDraft/keyLimit``.
     public var keyLimit: Int?
+    /// As ``CommandDraft/keyFailure``.
+    public var keyFailure = OrderingKeyFailure.pass
 
     /// Makes a flow whose other fields have their defaults.
     public init(_ name: String, nodes: [FlowNode]) {

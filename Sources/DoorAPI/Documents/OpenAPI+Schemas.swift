@@ -86,6 +86,7 @@ extension OpenAPIDocument {
                 after: {type: [string, array], description: 'Ids, each as ID, ID:success, ID:failure or ID:end'}
                 orderingKey: {type: string, minLength: 1, maxLength: 512}
                 keyLimit: {type: integer, minimum: 1, maximum: 1000}
+                keyFailure: {enum: [pass, hold]}
                 batch: {$ref: '#/components/schemas/ID'}
                 limit: {type: string}
             NewAction:

@@ -1,7 +1,7 @@
 /// The keys of a flow document.
 enum FlowKeys {
     /// Options of the flow, which the caller interprets.
-    static let flowOptions = ["qos", "deadline", "uniqueKey", "uniqueFor", "orderingKey", "keyLimit"]
+    static let flowOptions = ["qos", "deadline", "uniqueKey", "uniqueFor", "orderingKey", "keyLimit", "keyFailure"]
     static let flow = ["name"] + flowOptions + ["onFailure", "defaults", "nodes", "then"]
     /// The first line of JSON lines: the nodes are the other lines.
     static let lineFlow = flow.filter { $0 != "nodes" }

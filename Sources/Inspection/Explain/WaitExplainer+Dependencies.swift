@@ -46,6 +46,9 @@ extension WaitExplainer {
             switch holder.status {
             case .error:
                 ". “sluice retry \(holder.id)” runs that now, “sluice cancel \(holder.id)” lets the next one go"
+            case .tooManyTimes:
+                ". It was given up and holds the key: “sluice retry \(holder.id)” runs it again, “sluice cancel "
+                    + "\(holder.id)” lets the next one go"
             case .inDoubt: ". “sluice resolve \(holder.id)” with --success, --retry or --cancel decides"
             default: ""
             }

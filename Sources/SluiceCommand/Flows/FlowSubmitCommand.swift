@@ -23,7 +23,7 @@ struct FlowSubmitCommand: AsyncParsableCommand {
             A node has “type”, and may have “payload”, “after” (a node, a list of nodes, or a mapping of nodes to success, \
             failure or end; “page-*” stands for all whose names begin so), “mayFail” (its failure does not fail the flow), \
             “qos”, “idempotent”, “retryLimit”, “notBefore”, “deadline”, “destination” and “limit” (a rate limit). The flow may have “name”, “qos”, \
-            “deadline”, “uniqueKey”, “uniqueFor”, “orderingKey” and “keyLimit” (flows with one key run one after the other), “onFailure” (stop: the failure of one node cancels the others), \
+            “deadline”, “uniqueKey”, “uniqueFor”, “orderingKey”, “keyLimit” and “keyFailure” (flows with one key run one after the other), “onFailure” (stop: the failure of one node cancels the others), \
             “defaults” for the options of nodes, and “then”: commands that run after its success, failure or end.
 
             A payload may refer to results: {$result: download/path} is a part of the result of a node, which the node then \

@@ -75,6 +75,21 @@ struct SubmitFields: ParsableArguments {
 
     @Option(
         name: .long,
+        help: ArgumentHelp(
+            """
+            Whether it holds the ordering key also when it is given up: pass (the next one runs), or hold (until a person \
+            retries or cancels it). (default: pass)
+            """, valueName: "policy"),
+        transform: { text in
+            guard let value = OrderingKeyFailure(rawValue: text) else {
+                throw ValidationError("--key-failure is '\(text)' and must be \(OrderingKeyFailure.forms).")
+            }
+            return value
+        })
+    var keyFailure: OrderingKeyFailure?
+
+    @Option(
+        name: .long,
         help: ArgumentHelp("Make it a member of this batch, which is open (“sluice batch open”).", valueName: "id"))
     var batch: BatchArgument?
 
@@ -116,6 +131,7 @@ struct SubmitFields: ParsableArguments {
         options.idempotent = idempotent.map { $0 == .yes }
         options.orderingKey = orderingKey
         options.keyLimit = keyLimit
+        options.keyFailure = keyFailure ?? .pass
         options.batch = batch?.id
         options.limit = limit
         options.dependencies = after.map(\.dependency)

@@ -106,10 +106,12 @@ struct ScheduleBuilder {
         return ScheduledDraft(draft, deadline: deadline)
     }
 
-    private static let refused = ["uniqueKey", "uniqueFor", "notBefore", "orderingKey", "keyLimit", "after"]
+    private static let refused = [
+        "uniqueKey", "uniqueFor", "notBefore", "orderingKey", "keyLimit", "keyFailure", "after",
+    ]
 
     private static func refusal(_ name: String) -> ExitError {
-        let isKey = name == "orderingKey" || name == "keyLimit"
+        let isKey = ["orderingKey", "keyLimit", "keyFailure"].contains(name)
         return ExitError(
             .data,
             "remove “\(name)”: \(isKey ? "“overlap” says whether one waits for the other" : "a schedule sets it")")

@@ -13,7 +13,7 @@ struct SubmitCommand: AsyncParsableCommand {
         discussion: """
             The payload is JSON: the argument, a file (@file), or lines of standard input (-). Each line of standard input \
             is an object with “payload” and optionally “qos”, “idempotent”, “uniqueKey”, “uniqueFor”, “retryLimit”, \
-            “notBefore”, “deadline”, “destination”, “after”, “orderingKey”, “keyLimit”, “batch” and “limit”; the options of the command line are their defaults. An invalid \
+            “notBefore”, “deadline”, “destination”, “after”, “orderingKey”, “keyLimit”, “keyFailure”, “batch” and “limit”; the options of the command line are their defaults. An invalid \
             line ends the bulk with its number; the lines before it stay submitted. A line that only the store can refuse \
             (its unique key belongs to another payload) ends the bulk too, but up to 4,096 lines after it may have been \
             submitted. The UUIDs of all submitted commands are printed; --json adds the number of the line, and whether \

@@ -21,6 +21,8 @@ struct CommandRelations: OptionSet, Sendable {
     static let batchMember = CommandRelations(rawValue: 64)
     /// Commands of other shards wait for it: `remote_dependant` may have rows of it.
     static let watched = CommandRelations(rawValue: 128)
+    /// It holds its ordering key also when it has been given up, until a person retries or cancels it.
+    static let holdsKeyOnFailure = CommandRelations(rawValue: 256)
 
     /// It ends when others have ended, and no worker runs it.
     var isComposite: Bool { !isDisjoint(with: [.flow, .batch]) }

@@ -16,6 +16,7 @@ extension FlowPlan {
         if !nodes.isEmpty {
             draft.orderingKey = flow.orderingKey
             draft.keyLimit = flow.keyLimit
+            draft.keyFailure = flow.keyFailure
         }
         if flow.uniqueKey != nil { draft.identity = identity }
         return draft
@@ -33,6 +34,19 @@ extension FlowPlan {
             }
         }
         return flow.callbacks.lazy.compactMap(\.draft.problem).first
+    }
+
+    /// Why a submit refuses its times; nil where each of its commands could run.
+    func timeProblem(now: Timestamp) -> StoreError? {
+        if let problem = draft.timeProblem(now: now) { return problem }
+        for node in nodes {
+            var draft = node.draft
+            draft.deadline = [draft.deadline, flow.deadline].compactMap(\.self).min()
+            guard var problem = draft.timeProblem(now: now) else { continue }
+            problem.message = "Node “\(node.name)”: \(problem.message)"
+            return problem
+        }
+        return flow.callbacks.lazy.compactMap { $0.draft.timeProblem(now: now) }.first
     }
 
     /// Equal for flows with the same work: a digest over the nodes, their order, and the callbacks.

@@ -72,7 +72,9 @@ struct FlowReading<Rows: RelationRows> {
 
     /// Nil for a command that has no ordering key, or has ended.
     mutating func orderingKey(of row: StoredCommand) throws(StoreError) -> OrderingKeyState? {
-        guard let key = row.key, !row.command.status.isEnd, let lane = try rows.lane(key) else { return nil }
+        guard let key = row.key, !row.command.status.isEnd || row.holdsKey, let lane = try rows.lane(key) else {
+            return nil
+        }
         let turn = row.command.turn
         let ahead = try rows.isWaiter(key, turn) ? rows.waiters(key, before: turn) : nil
         let holder = try lane.holder.flatMap { turn throws(StoreError) in try rows.command(turn: turn)?.command }

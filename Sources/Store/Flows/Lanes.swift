@@ -4,7 +4,8 @@ internal import Commands
 ///
 /// A command enters the queue of its key at its submit, also while it waits for other commands, and leaves it at its end:
 /// success, cancelled or given up. In between, in backoff or in doubt, it holds its place. So the commands of a key run one
-/// after the other, in the order of their turns.
+/// after the other, in the order of their turns. A command with ``CommandRelations/holdsKeyOnFailure`` that is given up
+/// leaves the queue only when a person cancels it.
 enum Lanes {
     /// - Parameter limit: of the key; nil leaves it.
     /// - Returns: whether the command has the key. Otherwise it waits for it.

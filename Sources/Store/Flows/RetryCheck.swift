@@ -9,7 +9,7 @@ enum RetryCheck {
         guard status == .cancelled || status == .tooManyTimes else { return false }
         if row.relations.contains(.flow) {
             // It does not wait: its nodes may run already.
-            if let key = row.key { try Lanes.hold(key, row.command.turn, &rows) }
+            if let key = row.key, !row.holdsKey { try Lanes.hold(key, row.command.turn, &rows) }
             return false
         }
         var mustWait = false
@@ -27,7 +27,9 @@ enum RetryCheck {
             throw StoreError(
                 .busy, "The effects of the end of command \(row.id) are still being written; try again.", id: row.id)
         }
-        if let key = row.key, try !Lanes.enter(key, row.command.turn, limit: nil, &rows) { mustWait = true }
+        if let key = row.key, !row.holdsKey, try !Lanes.enter(key, row.command.turn, limit: nil, &rows) {
+            mustWait = true
+        }
         return mustWait
     }
 }

@@ -66,7 +66,7 @@ extension Settlements {
             if node.pending > 0, row.command.status == .cancelled || row.command.status == .tooManyTimes {
                 // Its nodes run already.
                 if let key = row.key {
-                    try Lanes.hold(key, turn, &rows)
+                    if !row.holdsKey { try Lanes.hold(key, turn, &rows) }
                     startFlow(turn)
                 }
                 let transition = row.block(reason: "one of its nodes is retried", now: now, &rows.changes)

@@ -84,8 +84,9 @@ struct Settlements<Rows: RelationRows> {
     mutating func take(_ change: TransactionChanges.Related) throws(StoreError) {
         switch change.kind {
         case .keyAwaited: try leaveLane(change.turn, isEnd: false)
+        case .keyGivenUp: try leaveLane(change.turn, isEnd: true)
         case .ended:
-            if change.hasKey { try leaveLane(change.turn, isEnd: true) }
+            if change.hasKey, !change.holdsKey { try leaveLane(change.turn, isEnd: true) }
             try countInFlow(change.turn, isEnd: true, isFailure: change.status != .success)
             if change.isParent { work.append(CascadeRow(turn: change.turn, step: .settle, after: 0)) }
             if change.relations.contains(.watched) {

@@ -26,7 +26,7 @@ extension MemoryShard {
 
     func openByKey() -> [String: Int] {
         var counts: [String: Int] = [:]
-        for row in rows.values where !row.command.status.isEnd {
+        for row in rows.values where !row.command.status.isEnd || row.holdsKey {
             if let key = row.key, !isWaiter(key, row.command.turn) { counts[key, default: 0] += 1 }
         }
         return counts

@@ -2,7 +2,12 @@ package import Commands
 
 extension MemoryStore {
     package func set(_ settings: [(key: String, value: String?)], timeout: Duration) {
-        withState { store in for (key, value) in settings { store.settings[key] = value } }
+        withState { store in
+            for (key, value) in settings { store.settings[key] = value }
+            guard settings.contains(where: { $0.key == SettingKey.clockHold }) else { return }
+            let hold = store.settings[SettingKey.clockHold].flatMap { ClockHold(setting: $0) }
+            for shard in store.shards.indices { store.shards[shard].clockHold = hold }
+        }
     }
 
     package func update(_ key: String, timeout: Duration, _ change: (String?) -> String?) {
@@ -19,6 +24,7 @@ extension MemoryStore {
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneResult {
         try withShard(shard) { shard in
+            if shard.isClockHeld { return PruneResult() }
             func isOld(_ row: StoredCommand) -> Bool {
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
             }
@@ -27,9 +33,8 @@ extension MemoryStore {
             var pruned = PruneResult()
             for row in found where pruned.count < limit && shard.rows[row.id] != nil {
                 guard let all = shard.prunable(row, isOld: isOld) else { continue }
-                if row.key != nil, row.command.status == .inDoubt {
-                    // It holds its ordering key.
-                    _ = shard.change(row.id) { $0.resolve(as: .cancelled, by: Actor.person, now: .now, &$1) }
+                if row.key != nil, row.command.status == .inDoubt || row.holdsKey {
+                    _ = shard.change(row.id) { $0.cancelHolder(now: .now, &$1) }
                     pruned.hasMoved = true
                     continue
                 }
@@ -50,6 +55,7 @@ extension MemoryStore {
         shard number: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
     ) throws(StoreError) -> Int {
         try withShard(number) { shard throws(StoreError) in
+            if shard.isClockHeld { return 0 }
             let due = shard.leftovers.filter { $0.value <= now }.keys.sorted().prefix(max(limit, 0))
             for id in due {
                 shard.leftovers[id] = nil

@@ -45,7 +45,9 @@ package final class MemoryStore: CommandStore {
         let limits = LimitCheck(drafts, in: self)
         return withState { state in
             zip(drafts, digests).map { draft, digest in
-                if let problem = draft.problem ?? draft.dependencyProblem ?? limits.problem(of: draft) {
+                if let problem = draft.problem ?? draft.timeProblem(now: now) ?? draft.dependencyProblem
+                    ?? limits.problem(of: draft)
+                {
                     return .failure(problem)
                 }
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
@@ -69,7 +71,7 @@ package final class MemoryStore: CommandStore {
         _ plan: FlowPlan, allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> FlowSubmission {
         let draft = plan.draft
-        if let problem = draft.problem ?? plan.problem { throw problem }
+        if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
         let byte = draft.shardByte ?? UInt8(truncatingIfNeeded: random.next())

@@ -5,6 +5,7 @@ extension SQLiteStore {
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneResult {
         let shard = try self.shard(shard)
+        guard !isClockHeld else { return PruneResult() }
         // The search runs outside a write transaction, so that no write waits for it.
         let search = try shard.use { connection throws(StoreError) in
             try connection.search(before: before, statuses: statuses, limit: limit)
@@ -49,7 +50,7 @@ private enum PruneOutcome {
     case deleted
     /// It is deleted later, with its flow or with the last command that depends on it.
     case passed
-    /// It was in doubt, and is cancelled. A search finds its new transition.
+    /// It held its ordering key, and is cancelled. A search finds its new transition.
     case cancelled
     /// Its remains are removed first.
     case held
@@ -127,7 +128,7 @@ extension Connection {
     /// - Returns: nil where it is not deleted yet, but with its flow or with the last command that depends on it.
     private func deletable(_ ended: PruneCandidate, _ rules: PruneRules) throws(StoreError) -> PruneCandidate? {
         guard ended.relations.contains(.member) else {
-            if ended.isHolderInDoubt { return ended }
+            if ended.isHolder { return ended }
             return try isNeeded(ended) ? nil : ended
         }
         // A callback may end long after its flow.
@@ -198,7 +199,7 @@ extension Connection {
         _ candidate: PruneCandidate, limit: Int, _ pruned: inout PruneResult
     ) throws(StoreError) -> PruneOutcome {
         if candidate.relations.contains(.member) { return .passed }
-        if candidate.isHolderInDoubt, try cancelInDoubt(candidate) { return .cancelled }
+        if candidate.isHolder, try cancelHolder(candidate) { return .cancelled }
         if try isNeeded(candidate) { return .passed }
         if candidate.relations.isComposite { return try prune(flow: candidate, limit: limit, &pruned) }
         if try hasten(leftoverOf: candidate.turn) { return .held }
@@ -234,10 +235,10 @@ extension Connection {
         try statement(.lastNodesOf, flow, limit).rows { $0.int64(0) }
     }
 
-    /// A command in doubt holds its ordering key. It is cancelled, so that the next one gets the key, and pruned later.
-    private func cancelInDoubt(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
+    /// A command that holds its ordering key is cancelled, so that the next one gets the key, and pruned later.
+    private func cancelHolder(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
         guard var row = try command(turn: candidate.turn), row.newestSeq == candidate.newestSeq,
-            row.resolve(as: .cancelled, by: Actor.person, now: .now, &changes) != nil
+            row.cancelHolder(now: .now, &changes)
         else { return false }
         try save(row)
         return true
@@ -292,8 +293,11 @@ private struct PruneRules {
 extension PruneCandidate {
     /// Whether the scan of transitions finds it; an index finds the others.
     fileprivate var isFoundByScan: Bool { status == .success || status == .cancelled }
-    /// It is in doubt, and holds its ordering key.
-    fileprivate var isHolderInDoubt: Bool { status == .inDoubt && relations.contains(.lane) }
+    /// It is in doubt or given up, and holds its ordering key.
+    fileprivate var isHolder: Bool {
+        status == .inDoubt && relations.contains(.lane)
+            || status == .tooManyTimes && relations.contains(.holdsKeyOnFailure)
+    }
 
     fileprivate init(_ row: StoredCommand) {
         self.init(

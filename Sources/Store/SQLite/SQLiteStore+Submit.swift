@@ -18,7 +18,9 @@ extension SQLiteStore {
         var remote: [Int: [RemoteDependency]] = [:]
         let limits = LimitCheck(drafts, in: self)
         for (index, draft) in drafts.enumerated() {
-            if let problem = draft.problem ?? draft.dependencyProblem ?? limits.problem(of: draft) {
+            if let problem = draft.problem ?? draft.timeProblem(now: now) ?? draft.dependencyProblem
+                ?? limits.problem(of: draft)
+            {
                 results[index] = .failure(problem)
                 continue
             }

@@ -19,7 +19,8 @@ extension StoredCommand {
             }
             openDeadline = nil
             return .requested
-        case .new, .error, .blocked, .inDoubt:
+        case .new, .error, .blocked, .inDoubt,
+            .tooManyTimes where holdsKey:
             command.reason = reason
             return .cancelled(move(to: .cancelled, reason: reason, seat: nil, now: now, &changes))
         case .queued, .sent:
@@ -65,6 +66,16 @@ extension StoredCommand {
         let reason = "resolved by \(actor): \(status == .success ? "it was delivered" : "cancelled")"
         command.reason = status == .success ? nil : reason
         return move(to: status, reason: reason, seat: nil, now: now, &changes)
+    }
+
+    /// Cancels a command that is to be pruned and holds its ordering key, in doubt or given up.
+    /// - Returns: false where it holds none.
+    mutating func cancelHolder(now: Timestamp, _ changes: inout TransactionChanges) -> Bool {
+        if command.status == .inDoubt { return resolve(as: .cancelled, by: Actor.person, now: now, &changes) != nil }
+        guard holdsKey, case .cancelled = cancel(reason: "cancelled by \(Actor.person)", now: now, &changes) else {
+            return false
+        }
+        return true
     }
 
     private mutating func renew(

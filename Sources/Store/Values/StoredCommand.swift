@@ -32,6 +32,9 @@ struct StoredCommand: Equatable {
     /// The ordering key.
     var key: String? { relations.contains(.lane) ? command.orderingKey : nil }
 
+    /// It has been given up, and holds its ordering key all the same.
+    var holdsKey: Bool { key != nil && command.status == .tooManyTimes && relations.contains(.holdsKeyOnFailure) }
+
     var unique: UniqueKey? {
         guard let key = command.uniqueKey, !keyIsFree else { return nil }
         return UniqueKey(type: command.type, orderingKey: command.orderingKey ?? "", key: key)
@@ -52,7 +55,9 @@ struct StoredCommand: Equatable {
         command.limit = draft.limit
         command.turn = turn
         command.total = draft.total
-        if draft.orderingKey != nil { relations = .lane }
+        if draft.orderingKey != nil {
+            relations = draft.keyFailure == .hold ? [.lane, .holdsKeyOnFailure] : .lane
+        }
         if let batch = draft.batch {
             command.batch = batch
             relations.insert(.batchMember)
@@ -61,7 +66,17 @@ struct StoredCommand: Equatable {
         self.digest = digest
     }
 
-    static let deadlinePassed = "its deadline passed"
+    /// Why the command is cancelled by its deadline.
+    /// - Parameter cause: why it could not start; nil where that is not known.
+    func deadlinePassed(because cause: String?) -> String {
+        let last: String? =
+            switch command.status {
+            case .new, .error, .inDoubt: cause ?? command.reason
+            case .blocked: relations.isComposite ? nil : "it waited for other commands"
+            default: nil
+            }
+        return "its deadline passed" + (last.map { "; \($0)" } ?? "")
+    }
 
     // MARK: Steps
 
@@ -84,7 +99,7 @@ struct StoredCommand: Equatable {
         to status: CommandStatus, reason: String?, seat: Int?, now: Timestamp, _ changes: inout TransactionChanges
     ) -> Transition {
         precondition(command.status.mayBecome(status), "\(command.status) never becomes \(status)")
-        let wasEnd = command.status.isEnd
+        let (wasEnd, heldKey) = (command.status.isEnd, holdsKey)
         changes.addToCount(-1, command.status, command.qos)
         changes.addToCount(1, status, command.qos)
         let transition = changes.record(
@@ -112,6 +127,7 @@ struct StoredCommand: Equatable {
             changes.recordRelated(self, wasEnd ? .reopened : .ended, at: now)
             if key != nil, wasEnd, status == .blocked { changes.recordRelated(self, .keyAwaited, at: now) }
         }
+        if heldKey, status == .cancelled { changes.recordRelated(self, .keyGivenUp, at: now) }
         return transition
     }
 

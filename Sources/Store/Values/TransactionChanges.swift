@@ -15,6 +15,8 @@ struct TransactionChanges {
             case ended, reopened, flowCancelled, flowRetried
             /// It may wait for its ordering key.
             case keyAwaited
+            /// It held its ordering key although it had been given up, and is cancelled.
+            case keyGivenUp
         }
 
         var turn: Int64
@@ -27,6 +29,8 @@ struct TransactionChanges {
         /// Others of its shard depend on it.
         var isParent: Bool { relations.contains(.parent) }
         var hasKey: Bool { relations.contains(.lane) }
+        /// It has been given up, and holds its key all the same.
+        var holdsKey: Bool { status == .tooManyTimes && relations.contains(.holdsKeyOnFailure) }
     }
 
     /// Changes of the members of a batch in this shard.

@@ -217,4 +217,60 @@ import Testing
         let noKey = CommandDraft.noop.with { $0.keyLimit = 2 }
         #expect(throws: StoreError.self) { try rig.subject.submit(noKey) }
     }
+
+    @Test(arguments: StoreKind.current, [true, false])
+    func `a command given up with “hold” keeps its key until a person retries or cancels it`(
+        _ kind: StoreKind, _ isRetried: Bool
+    ) throws {
+        let rig = try Rig(kind)
+        let draft = CommandDraft.noop.with {
+            $0.orderingKey = "k"
+            $0.keyFailure = .hold
+        }
+        let (first, next) = (try rig.subject.submit(draft), try rig.subject.submit(draft))
+        #expect(try rig.end(first, .failure(CommandFailure(.final, reason: "HTTP 404"))).ready.isEmpty)
+        #expect(try rig.status(first) == .tooManyTimes && rig.status(next) == .blocked)
+        #expect(try rig.store.orderingKey(of: next)?.holder?.id == first)
+        #expect(try rig.store.orderingKey(of: first)?.open == 1)
+        try rig.check()
+        if isRetried {
+            // It runs again before the one that waits, and gives the key up with its success.
+            let effects = try #require(try rig.store.retry(first, now: .base + .seconds(3)))
+            #expect(effects.ready.map(\.id) == [first])
+            try rig.check()
+            #expect(try rig.end(first).ready.map(\.id) == [next])
+        } else {
+            let cancelled = try rig.store.cancel(first, reason: "cancelled by a person", now: .base + .seconds(3))
+            #expect(cancelled.effects.ready.map(\.id) == [next])
+            #expect(try rig.status(first) == .cancelled)
+        }
+        try rig.check()
+        // A command without a key that is given up is not cancelled.
+        let other = try rig.subject.make(.tooManyTimes)
+        #expect(try rig.store.cancel(other, reason: "no", now: .base).effects.events.isEmpty)
+        #expect(try rig.status(other) == .tooManyTimes)
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `pruning a command that was given up and holds its key lets the next one have it`(_ kind: StoreKind) throws {
+        let rig = try Rig(kind)
+        let draft = CommandDraft.noop.with {
+            $0.orderingKey = "k"
+            $0.keyFailure = .hold
+        }
+        let (first, next) = (try rig.subject.submit(draft), try rig.subject.submit(draft))
+        try rig.end(first, .failure(CommandFailure(.final, reason: "HTTP 404")))
+        let shard = first.shard(of: rig.store.shardCount)
+        for _ in 0..<3 {
+            _ = try rig.store.prune(shard: shard, before: .now, statuses: [.tooManyTimes], limit: 10)
+        }
+        #expect(try rig.status(next) == .new)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a policy for failures of a key without a key is refused`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        #expect(throws: StoreError.self) { try subject.submit(.noop.with { $0.keyFailure = .hold }) }
+    }
 }

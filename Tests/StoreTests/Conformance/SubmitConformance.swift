@@ -188,4 +188,45 @@ import Testing
             #expect(events.map(\.transition.seq) == (0..<events.count).map { Int64($0) + 1 })
         }
     }
+
+    @Test(arguments: StoreKind.current)
+    func `times at which a command could never run are refused`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let hour = Timestamp.base + .seconds(3600)
+        let wrong: [(CommandDraft, String)] = [
+            (.noop.with { $0.deadline = .base }, "has passed"),
+            (.noop.with { $0.deadline = .base + .seconds(-1) }, "has passed"),
+            (
+                .noop.with {
+                    $0.deadline = hour
+                    $0.notBefore = hour + .seconds(3600)
+                }, "would never run"
+            ),
+            (
+                .noop.with {
+                    $0.deadline = hour
+                    $0.notBefore = hour
+                }, "would never run"
+            ),
+        ]
+        for (draft, words) in wrong {
+            let error = #expect(throws: StoreError.self) { try subject.submit(draft) }
+            #expect(error?.code == .invalid && error?.message.contains(words) == true, "\(error?.message ?? "")")
+            let flow = FlowDraft("f", nodes: [FlowNode("a", .noop), FlowNode("b", draft)])
+            let refused = #expect(throws: StoreError.self) {
+                try subject.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .base)
+            }
+            #expect(refused?.message.contains("Node “b”") == true, "\(refused?.message ?? "")")
+        }
+        var flow = FlowDraft("f", nodes: [FlowNode("a", .noop.with { $0.notBefore = hour })])
+        flow.deadline = hour
+        #expect(throws: StoreError.self) {
+            try subject.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .base)
+        }
+        try subject.submit(
+            .noop.with {
+                $0.notBefore = hour
+                $0.deadline = hour + .seconds(1)
+            })
+    }
 }

@@ -43,7 +43,8 @@ extension Connection {
         let statement = try Statement(
             """
             SELECT ordering_key, count(*) FROM command WHERE relations & \(CommandRelations.lane.rawValue) AND ordering_key IS NOT NULL
-            AND status NOT IN (4, 5, 10) AND NOT EXISTS (SELECT 1 FROM waiter WHERE key = ordering_key AND waiter.turn = command.turn)
+            AND (status NOT IN (4, 5, 10) OR status = 10 AND relations & \(CommandRelations.holdsKeyOnFailure.rawValue))
+            AND NOT EXISTS (SELECT 1 FROM waiter WHERE key = ordering_key AND waiter.turn = command.turn)
             GROUP BY ordering_key
             """, sharing: self)
         var counts: [String: Int] = [:]

@@ -5,7 +5,7 @@ extension SQLiteStore {
         _ plan: FlowPlan, allowUnknownTypes: Bool, now: Timestamp
     ) throws(StoreError) -> FlowSubmission {
         let draft = plan.draft
-        if let problem = draft.problem ?? plan.problem { throw problem }
+        if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
         let byte = draft.shardByte ?? usableByte(using: &random)
