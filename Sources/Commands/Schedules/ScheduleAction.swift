@@ -60,6 +60,19 @@ package struct ScheduledFlow: Sendable, Equatable {
     }
 }
 
+extension ScheduleAction {
+    /// The drafts that it submits: one command, or the nodes and callbacks of a flow.
+    package var drafts: [CommandDraft] {
+        switch self {
+        case .command(let scheduled): [scheduled.draft]
+        case .flow(let flow): (flow.nodes.map(\.draft) + flow.callbacks.map(\.draft)).map(\.draft)
+        }
+    }
+
+    /// The names of the rate limits of its commands.
+    package var limits: Set<String> { Set(drafts.compactMap(\.limit)) }
+}
+
 // MARK: JSON
 
 extension ScheduleAction {

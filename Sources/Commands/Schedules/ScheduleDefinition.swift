@@ -55,6 +55,20 @@ package struct ScheduleDefinition: Hashable, Sendable {
         self.body = body
     }
 
+    /// A consequence of the two policies that people may not expect, in a sentence; nil where there is none. While one
+    /// command of several missed times has not ended, the others overlap.
+    package var remark: String? {
+        guard case .all(let count) = missed, count > 1, overlap != .allow else { return nil }
+        let runs =
+            switch overlap {
+            case .skip, .allow: "only the oldest of the missed times runs"
+            case .queue: "only the two oldest of the missed times run"
+            case .cancel: "only the newest of the missed times runs"
+            }
+        return
+            "schedule “\(name)”: with “missed” \(missed) and “overlap” \(overlap) \(runs); “overlap” allow runs them all"
+    }
+
     /// Whether a text can be the name of a schedule.
     package static func isName(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

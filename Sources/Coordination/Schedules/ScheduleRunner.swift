@@ -90,7 +90,12 @@ final class ScheduleRunner {
 
     private func take(_ round: ScheduleRound) {
         effects.receive(round.effects)
-        for change in round.changes { events.publish(change) }
+        for change in round.changes {
+            events.publish(change)
+            if let reason = change.decision.reason {
+                logger.warning("The schedule “\(change.name)” is held: \(reason)")
+            }
+        }
         for problem in round.problems where told.count < Self.maxTold && told.insert(problem).inserted {
             logger.warning("\(problem)")
         }

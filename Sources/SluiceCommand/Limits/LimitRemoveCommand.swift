@@ -38,6 +38,13 @@ struct LimitRemoveCommand: ParsableCommand {
                 "\(Figures.grouped(Int64(waiting))) ready \(waiting == 1 ? "command waits" : "commands wait") for it; "
                     + "“sluice limit set \(name) --starts RATE” lets them go on")
         }
+        let users = try store.schedules().filter { $0.action.limits.contains(name) }.map { "“\($0.name)”" }
+        if !users.isEmpty {
+            Diagnostics.say(
+                "the \(users.count == 1 ? "schedule" : "schedules") \(users.joined(separator: ", ")) "
+                    + "\(users.count == 1 ? "names" : "name") it: the commands that \(users.count == 1 ? "it submits" : "they submit") "
+                    + "will wait; put \(users.count == 1 ? "it" : "them") with another --limit or with none")
+        }
         try data.warn(of: store)
     }
 }

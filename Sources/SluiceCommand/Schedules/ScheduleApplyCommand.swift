@@ -44,7 +44,10 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
         let (_, store) = try data.store(create: true)
         var writer = ScheduleWriter(store: store, data: data)
         let prepared = try await writer.prepare(entries, allowUnknown: allowUnknown)
-        for (put, action) in prepared { say(put.definition.name, try writer.put(put, action).rawValue) }
+        for (put, action) in prepared {
+            say(put.definition.name, try writer.put(put, action).rawValue)
+            if let remark = put.definition.remark { Diagnostics.say(remark) }
+        }
         if prune {
             let kept = Set(entries.map(\.name))
             for schedule in try store.schedules() where !kept.contains(schedule.name) && !schedule.isConfigured {

@@ -118,6 +118,7 @@ struct SchedulePutCommand: AsyncParsableCommand {
         } else {
             Output.line("\(name) \(change.rawValue); \(ScheduleText.next(of: stored, now: .now))")
         }
+        if let remark = put.definition.remark { Diagnostics.say(remark) }
         try data.warn(of: store)
     }
 

@@ -95,12 +95,4 @@ struct ScheduleWriter {
 
 extension ScheduleAction {
     fileprivate var types: Set<String> { Set(drafts.map(\.type)) }
-    fileprivate var limits: Set<String> { Set(drafts.compactMap(\.limit)) }
-
-    private var drafts: [CommandDraft] {
-        switch self {
-        case .command(let scheduled): [scheduled.draft]
-        case .flow(let flow): (flow.nodes.map(\.draft) + flow.callbacks.map(\.draft)).map(\.draft)
-        }
-    }
 }

@@ -142,4 +142,19 @@ struct SchedulePutTests {
             try SchedulePut(["name": "a", "cron": "@daily", "command": ["type": "noop"], "jitter": .string(text)])
         }
     }
+
+    private static let policies: [(MissedPolicy, OverlapPolicy, String?)] = [
+        (.all(5), .skip, "only the oldest"), (.all(5), .queue, "only the two oldest"),
+        (.all(5), .cancel, "only the newest"), (.all(5), .allow, nil), (.all(1), .skip, nil), (.one, .skip, nil),
+        (.skip, .skip, nil),
+    ]
+
+    @Test(arguments: policies)
+    func `a remark says that the policy for overlaps drops missed times`(
+        _ missed: MissedPolicy, _ overlap: OverlapPolicy, _ words: String?
+    ) throws {
+        let remark = try ScheduleCases.timing("0 * * * *", missed: missed, overlap: overlap).definition.remark
+        #expect((remark == nil) == (words == nil))
+        if let words { #expect(remark?.contains(words) == true, "\(remark ?? "")") }
+    }
 }

@@ -72,6 +72,26 @@ extension EndToEndTests {
             }
         }
 
+        @Test(.enabled(if: runsSlowTests))
+        func `commands of a slow limit start though each coordinator is killed before a token comes`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("limit", "set", "api", "--starts", "20/min", "--burst", "1")
+                _ = try await installation.worker()
+                _ = try await installation.sluice("submit", "noop", "-", "--limit", "api", input: Self.bulk(30))
+                let store = try installation.store()
+                // A token comes each 3 s.
+                for _ in 0..<20 where try store.counts()[.success] < 3 {
+                    let coordinator = try await installation.coordinator()
+                    try? await Task.sleep(for: .seconds(2))
+                    coordinator.signal(SIGKILL)
+                    _ = await coordinator.end
+                }
+                let starts = try Self.starts(store)
+                #expect(starts.count >= 3)
+                #expect(Self.excess(starts, perSecond: 1.0 / 3) <= 1.05, "\(starts)")
+            }
+        }
+
         @Test func `another rate takes effect at once, and a limit without tokens holds no other command back`()
             async throws
         {
@@ -79,6 +99,7 @@ extension EndToEndTests {
                 _ = try await installation.sluice("limit", "set", "slow", "--starts", "1/day")
                 _ = try await installation.up()
                 let store = try installation.store()
+                #expect(try await installation.sluice("submit", "noop", "--limit", "slow", "--wait").code == 0)
                 // A single command goes by a message to the coordinator, which does not have its limit.
                 let first = try #require(try await installation.sluice("submit", "noop", "--limit", "slow").ids.first)
                 let parent = try #require(
@@ -153,6 +174,10 @@ extension EndToEndTests {
                         $0.limit == "api" && $0.uniqueKey != nil
                     }
                 }
+                let removed = try await installation.sluice("limit", "remove", "api")
+                #expect(removed.errors.contains("the schedule “beat” names it"), "\(removed.errors)")
+                let doctor = try await installation.sluice("doctor")
+                #expect(doctor.code == 1 && doctor.output.contains("names the rate limit “api”, which does not exist"))
             }
         }
 
