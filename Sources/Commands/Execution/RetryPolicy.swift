@@ -13,6 +13,9 @@ public struct RetryPolicy: Sendable {
     /// The maximum wait, with its jitter. A longer `Retry-After` passes it. The default is an hour.
     public var maxDelay: Duration = .seconds(3600)
 
+    /// The longest wait between two executions: the one that a program of `exec` may ask for. Webhooks wait up to 30 h.
+    package static let longestWait: Duration = .seconds(7 * 86_400)
+
     /// Makes a policy with the defaults.
     public init() {}
 

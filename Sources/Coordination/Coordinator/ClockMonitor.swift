@@ -3,22 +3,39 @@ internal import Host
 internal import Logging
 internal import Store
 
-/// Moves the backoffs in the store along where the wall clock jumps: a backoff is elapsed time, but its end
-/// is stored as wall-clock time. Confined to the loop.
+/// Follows the wall clock. Where it jumps, the backoffs in the store are moved along, because a backoff is elapsed time
+/// whose end is stored as wall-clock time; and for some minutes no process trusts the clock for ages and deadlines
+/// (``ClockHold``). Confined to the loop.
 final class ClockMonitor {
     private let environment: CoordinatorEnvironment
     private let dispatch: DispatchRunner
     private var wallClock: WallClock
     /// Jumps that the backoffs of a shard have still to follow.
     private var owedJumps: [Int: [WallClock.Jump]] = [:]
+    /// Shards whose waits are still to be clamped after the start.
+    private var owedClamps: Set<Int>
+    /// Until when the clock is not trusted.
+    private var hold: ClockHold?
+    /// ``hold`` differs from the setting.
+    private var isHoldNew: Bool
 
-    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner) {
+    /// Reaps and due times wait behind settings, so these wait for another writer no longer than this.
+    private static let timeout: Duration = .seconds(1)
+
+    /// - Parameter hold: as the start has found it, see ``ClockHold/init(atStart:wall:now:)``.
+    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner, hold: ClockHold?) {
         self.environment = environment
         self.dispatch = dispatch
+        self.hold = hold
+        isHoldNew = hold != nil
         wallClock = WallClock(offset: ClockRecord.read(in: environment.runDirectory))
+        owedClamps = Set(0..<environment.store.shardCount)
     }
 
-    /// Compares the clocks; call it 4 times a second.
+    /// Whether the wall clock is not trusted for ages and deadlines.
+    var isHeld: Bool { hold != nil }
+
+    /// Compares the clocks; call it 4 times a second, before what acts by the wall clock.
     /// - Returns: how far the wall clock jumped since the last call; nil where it did not.
     func run(now: MonotonicTime) -> Duration? {
         let before = wallClock.offset
@@ -26,16 +43,49 @@ final class ClockMonitor {
         if let offset = wallClock.offset, jump != nil || before == nil {
             ClockRecord.write(offset, in: environment.runDirectory)
         }
-        if let jump {
-            environment.logger.warning("The wall clock jumped by \(jump.by.seconds) s; backoffs are moved along.")
-            for shard in 0..<environment.store.shardCount { owedJumps[shard, default: []].append(jump) }
+        if let jump { follow(jump, now: now) }
+        if let hold, !hold.stands(now: now) {
+            environment.logger.info("The wall clock has been steady for 5 minutes, and is trusted again.")
+            (self.hold, isHoldNew) = (nil, true)
         }
-        // A shard that another process keeps locked has its turn when it is free.
-        for (shard, jumps) in owedJumps where !dispatch.dispatcher.locked.contains(shard) {
-            owedJumps[shard] = nil
-            for jump in jumps { shiftBackoffs(of: shard, by: jump) }
+        record()
+        for shard in 0..<environment.store.shardCount where !dispatch.dispatcher.locked.contains(shard) {
+            // A shard that another process keeps locked has its turn when it is free.
+            for jump in owedJumps.removeValue(forKey: shard) ?? [] { shiftBackoffs(of: shard, by: jump) }
+            if owedClamps.remove(shard) != nil { clampWaits(of: shard) }
         }
         return jump?.by
+    }
+
+    private func follow(_ jump: WallClock.Jump, now: MonotonicTime) {
+        let new = ClockHold(after: jump.by, now: now)
+        environment.logger.warning(
+            """
+            The wall clock jumped by \(jump.by.seconds) s; backoffs are moved along\
+            \(new == nil ? "" : ", and for 5 minutes nothing is deleted or cancelled by its age").
+            """)
+        for shard in 0..<environment.store.shardCount { owedJumps[shard, default: []].append(jump) }
+        dispatch.dispatcher.wallClockJumped(by: jump.by)
+        if let new { (hold, isHoldNew) = (new, true) }
+    }
+
+    private func record() {
+        guard isHoldNew, !dispatch.dispatcher.locked.contains(0) else { return }
+        isHoldNew = false
+        let value = hold?.json.text
+        environment.store.write("The hold of the clock cannot be recorded") { store throws(StoreError) in
+            try store.set([(SettingKey.clockHold, value)], timeout: Self.timeout)
+        } otherwise: { [self] error in
+            if !error.code.makesShardUnusable { isHoldNew = true }
+        }
+    }
+
+    private func clampWaits(of shard: Int) {
+        environment.store.write("Backoffs cannot be clamped") { store throws(StoreError) in
+            try store.clampWaits(shard: shard, now: .now)
+        } otherwise: { [self] error in
+            if !error.code.makesShardUnusable { owedClamps.insert(shard) }
+        }
     }
 
     private func shiftBackoffs(of shard: Int, by jump: WallClock.Jump) {

@@ -66,8 +66,10 @@ actor Coordinator: LoopCallbackOwner {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Binds the sockets. Call it on the loop, with the coordinator's lock held.
-    /// - Parameter newest: of each shard, the newest transition in the store.
-    init(_ environment: CoordinatorEnvironment, newest: [Int64]) throws {
+    /// - Parameters:
+    ///   - newest: of each shard, the newest transition in the store.
+    ///   - clockHold: as the start has found it.
+    init(_ environment: CoordinatorEnvironment, newest: [Int64], clockHold: ClockHold?) throws {
         self.environment = environment
         loop = environment.loop
         callbacks = environment.callbacks
@@ -102,7 +104,7 @@ actor Coordinator: LoopCallbackOwner {
         frames = FrameReader(logger: environment.logger)
         dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
-        clock = ClockMonitor(environment, dispatch: dispatch)
+        clock = ClockMonitor(environment, dispatch: dispatch, hold: clockHold)
         limits = RateLimitMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
         migrator = StoreMigrator(environment, dispatch: dispatch)
@@ -175,8 +177,11 @@ actor Coordinator: LoopCallbackOwner {
         runDirectory.run()
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
-        if let jump = clock.run(now: now) { links.wallClockJumped(by: jump) }
-        dueTimes.run()
+        if let jump = clock.run(now: now) {
+            links.wallClockJumped(by: jump)
+            schedules.sweep(now: now)
+        }
+        dueTimes.run(isClockHeld: clock.isHeld)
         schedules.run()
         limits.run(now: now)
     }
@@ -194,7 +199,7 @@ actor Coordinator: LoopCallbackOwner {
         workers.recordTypesAgain()
         sweeper.reconcile()
         links.circuitBreakers.count()
-        unreachable.run(now: now)
+        if !clock.isHeld { unreachable.run(now: now) }
         migrator.run()
         reportRefusedConnections()
     }

@@ -51,10 +51,17 @@ package final class CoordinatorService: Service {
                     CoordinatorEnvironment(
                         loop: loop, store: store, files: files, configuration: configuration,
                         runDirectory: directory.run, epoch: epoch, logger: logger, lock: lock, loss: loss),
-                    newest: recovered.newest)
+                    newest: recovered.newest, clockHold: recovered.clockHold)
             }
         }.get()
         await coordinator.start(with: recovered)
+        if let hold = recovered.clockHold, case .start(let wall, let newest) = hold.cause {
+            logger.warning(
+                """
+                The wall clock shows \(wall), and the newest change in the store is of \(newest); until the clock has been \
+                steady for 5 minutes, nothing is deleted or cancelled by its age.
+                """)
+        }
         logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
         whenReady()
 

@@ -1,3 +1,5 @@
+internal import Commands
+internal import Host
 internal import Store
 
 /// The state that a starting coordinator finds in the store.
@@ -12,6 +14,8 @@ struct RecoveredState: Sendable {
     private(set) var tokens: [String: String] = [:]
     /// Of workers that run, or died while no coordinator did.
     private(set) var sessions: [Session] = []
+    /// In force at the start; nil where the wall clock fits the store.
+    private(set) var clockHold: ClockHold?
     /// Why there are no settings: the first shard, which has them, is damaged. The work of the other shards
     /// goes on.
     private(set) var loss: StoreError?
@@ -20,7 +24,14 @@ struct RecoveredState: Sendable {
         newest = try store.mapShards(or: 0) { shard throws(StoreError) in
             try store.lastTransition(shard: shard)
         }
+        let seqs = newest
+        let times: [Timestamp?] = try store.mapShards(or: nil) { (shard: Int) throws(StoreError) -> Timestamp? in
+            let events = try store.events(shard: shard, after: seqs[shard] - 1, limit: 1)
+            return events.last?.transition.at
+        }
+        clockHold = ClockHold(atStart: times.compactMap(\.self).max(), wall: .now, now: .now)
         do throws(StoreError) {
+            if clockHold == nil { clockHold = try store.clockHold() }
             links = try store.settings(prefix: SettingKey.linkPrefix)
             overrides = try store.settings(prefix: SettingKey.networkPrefix)
             pauses = try store.settings(prefix: SettingKey.pausePrefix)

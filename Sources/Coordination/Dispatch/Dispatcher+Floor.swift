@@ -30,26 +30,30 @@ extension Dispatcher {
             }
         }
         pacedFloors = []
-        for (group, commands) in queue.oldest(Self.maxFloors) {
+        for (group, entries) in queue.oldest(Self.maxFloors) {
             // A command that was cut a moment ago does not come back by the floor.
             guard admission.counts[group.destination, group.serviceClass] == 0, releasedAt[group] == nil,
                 floors[group.destination] == nil
             else { continue }
-            floors[group.destination] = floor(of: commands, at: at, now: now)
+            floors[group.destination] = floor(of: entries, at: at, now: now)
         }
         return floors.values.sorted { $0.id < $1.id }
     }
 
     /// The first command that has waited too long and may start. One that lacks a token is noted, and hides no other.
-    private mutating func floor(of commands: [ReadyCommand], at: Timestamp, now: MonotonicTime) -> ReadyCommand? {
-        for command in commands {
-            guard at - command.createdAt > floorWait else { return nil }
+    private mutating func floor(of entries: [ReadyQueue.Entry], at: Timestamp, now: MonotonicTime) -> ReadyCommand? {
+        for entry in entries {
+            guard queue.age(of: entry, at: at) > floorWait else { return nil }
+            let command = entry.command
             guard !rates.isEmpty || command.limit != nil else { return command }
             if rates.pace(ReadyKey(command)) { pacedFloors.append(command) }
             if rates.lacking(for: ReadyKey(command), now: now) == nil { return command }
         }
         return nil
     }
+
+    /// The wall clock has jumped: no command has waited longer for that.
+    package mutating func wallClockJumped(by jump: Duration) { queue.wallClockJumped(by: jump) }
 
     mutating func offerFloor(_ command: ReadyCommand, to candidates: inout [OfferCandidate], now: MonotonicTime) {
         // It may have been dispatched in the ordinary way meanwhile.

@@ -12,6 +12,7 @@ extension Dispatcher {
 
     /// Offers as much as the workers have room for.
     package mutating func dispatch(at: Timestamp, now: MonotonicTime) -> [Dispatch] {
+        queue.present = at
         takeDue(now: now)
         var candidates = seats.values.sorted { $0.seat < $1.seat }.map { OfferCandidate($0, now: now) }
         guard !candidates.isEmpty, queue.count > 0 else { return [] }

@@ -20,32 +20,47 @@ final class DueTimes {
     }
 
     /// One round over all shards that are not locked. Does nothing while the last one runs.
-    func run() {
+    /// - Parameter isClockHeld: no deadline has passed, see ``ClockHold``.
+    func run(isClockHeld: Bool) {
         let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
         guard !isRunning, let last = shards.last else { return }
         isRunning = true
         let locked = dispatch.dispatcher.locked
         for shard in shards {
-            store.write("Due times cannot be settled") { ready, effects, round in
+            store.write("Due times cannot be settled") { ready, effects, round, _ in
                 !ready.isEmpty || !effects.isEmpty || !round.effects.isEmpty
             } _: { store throws(StoreError) in
                 let now = Timestamp.now
                 let due = try store.promoteDue(shard: shard, now: now, limit: Self.batch)
-                let expired = try store.expire(shard: shard, now: now, limit: Self.batch).effects
                 let settled = try store.settle(shard: shard, now: now, limit: Self.batch)
                 return (
-                    due.ready, expired.followed(by: settled),
-                    try store.carryMessages(from: shard, except: locked, now: now)
+                    due.ready, settled, try store.carryMessages(from: shard, except: locked, now: now),
+                    isClockHeld ? [] : try store.passedDeadlines(shard: shard, now: now, limit: Self.batch)
                 )
-            } then: { [self] due, made, round in
+            } then: { [self] due, made, round, passed in
                 if shard == last { isRunning = false }
                 dispatch.insert(due, now: .now)
                 effects.receive(made)
                 if made.hasMore { settle(shard) }
                 take(round, from: shard)
+                if !passed.isEmpty { expire(shard, passed) }
             } otherwise: { [self] _ in
                 if shard == last { isRunning = false }
             }
+        }
+    }
+
+    /// Cancels the commands whose deadline has passed, with what held them back.
+    private func expire(_ shard: Int, _ queues: Set<ReadyKey>) {
+        var causes: [ReadyKey: String] = [:]
+        for key in queues { causes[key] = dispatch.dispatcher.cause(ofWait: key, now: .now) }
+        store.write("Deadlines cannot be settled") { effects in
+            !effects.isEmpty
+        } _: { [causes] store throws(StoreError) in
+            try store.expire(shard: shard, now: .now, limit: Self.batch, causes: causes).effects
+        } then: { [self] made in
+            effects.receive(made)
+            if made.hasMore { settle(shard) }
         }
     }
 

@@ -97,6 +97,10 @@ package struct ReadyQueue: Sendable {
     private let agingStep: Int64
     /// Commands kept of each destination and quality of service.
     package var limit: Int
+    /// The wall clock at the last dispatch. A command that a clock ahead of it has dated counts as made now.
+    package var present: Timestamp?
+    /// The sum of the jumps of the wall clock.
+    private var clockShift: Duration = .zero
     var contents: [SubQueueState] = []
     var freeSubQueues: [Int] = []
     var subQueueNumbers: [SubQueue: Int] = [:]
@@ -195,19 +199,33 @@ package struct ReadyQueue: Sendable {
     /// The order within a class; the smallest runs first. It is the time when the command was made, and a
     /// step of waiting later for each step of quality that it stands behind the first of its class.
     package func order(of command: ReadyCommand) -> Int64 {
-        command.createdAt.milliseconds + command.qos.stepsBehind * agingStep
+        var created = command.createdAt
+        if let present, created > present + ClockHold.maxStep { created = present }
+        return steady(created).milliseconds + command.qos.stepsBehind * agingStep
+    }
+
+    /// The time without the jumps of the wall clock that were seen, so that neither order nor age follow them.
+    private func steady(_ time: Timestamp) -> Timestamp { time + (.zero - clockShift) }
+
+    /// The wall clock has jumped. The ages of the commands in memory stay as they are.
+    package mutating func wallClockJumped(by jump: Duration) { clockShift += jump }
+
+    /// How long a command has waited.
+    func age(of entry: Entry, at: Timestamp) -> Duration {
+        let created = entry.order - entry.command.qos.stepsBehind * agingStep
+        return steady(at) - Timestamp(milliseconds: created)
     }
 
     /// The first commands of the next groups of middle and low QoS, without taking them: of each sub-queue, in their
     /// order. Groups come round in turn, so that a look at many costs a bounded time.
-    mutating func oldest(_ maxCount: Int) -> [(group: Group, commands: [ReadyCommand])] {
-        var found: [(Group, [ReadyCommand])] = []
+    mutating func oldest(_ maxCount: Int) -> [(group: Group, entries: [Entry])] {
+        var found: [(Group, [Entry])] = []
         for _ in 0..<min(maxCount, groups.count) {
             cursor = cursor + 1 < groups.count ? cursor + 1 : 0
             let state = groups[cursor]
             guard state.group.serviceClass != .high, !state.subQueues.isEmpty else { continue }
             let entries = state.subQueues.compactMap { contents[$0].best(among: nil)?.entry }
-            found.append((state.group, entries.sorted().map(\.command)))
+            found.append((state.group, entries.sorted()))
         }
         return found
     }

@@ -39,7 +39,9 @@ package struct HealthCheck {
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
             for shard in 0..<store.shardCount { for finding in integrity(of: shard, store) { note(finding) } }
-            for finding in backup(store) + logs(store) + processes(store) { note(finding) }
+            for finding in backup(store) + logs(store) + clock(store) + schedules(store) + processes(store) {
+                note(finding)
+            }
         } catch {
             note(Finding("store", error.code == .corrupt ? .broken : .warning, error.message))
         }
@@ -175,6 +177,39 @@ package struct HealthCheck {
             return Finding(
                 "wal", .warning,
                 "the log of shard \(shard) has \(size >> 20) MB: a reader or a stopped process keeps it from shrinking")
+        }
+    }
+
+    // MARK: Times
+
+    /// The clock, where it is not trusted.
+    private func clock(_ store: any CommandStore) -> [Finding] {
+        do throws(StoreError) {
+            let now = MonotonicTime.now
+            return try store.clockHold(now: now).map { [Finding("clock", .warning, $0.sentence(now: now))] } ?? []
+        } catch {
+            return []
+        }
+    }
+
+    /// The schedules that do not fire.
+    private func schedules(_ store: any CommandStore) -> [Finding] {
+        do throws(StoreError) {
+            let limits = try store.rateLimits()
+            let held = try store.schedules().flatMap { schedule in
+                let hold = ScheduleText.hold(of: schedule, now: .now).map { "“\(schedule.name)” is held: \($0)" }
+                let missing = schedule.action.limits.sorted().filter { limits[$0] == nil }.map { name in
+                    "“\(schedule.name)” names the rate limit “\(name)”, which does not exist, so that its commands wait; "
+                        + "“sluice limit set \(name) --starts RATE” makes it"
+                }
+                return [hold].compactMap(\.self) + missing
+            }
+            let more = held.count > Self.maxChanges ? " (and \(held.count - Self.maxChanges) more)" : ""
+            return held.prefix(Self.maxChanges).enumerated().map { index, sentence in
+                Finding("schedule", .warning, sentence + (index == Self.maxChanges - 1 ? more : ""))
+            }
+        } catch {
+            return []
         }
     }
 

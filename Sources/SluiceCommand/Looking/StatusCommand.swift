@@ -78,6 +78,7 @@ struct StatusCommand: AsyncParsableCommand {
                         .init("url", try instance.doorURL().map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
+            .init("clockHold", try store.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
         members += try instance.relations().members
         members += [
@@ -111,6 +112,7 @@ struct StatusCommand: AsyncParsableCommand {
             let facts = [door.pid.map { "pid \($0)" }, try instance.doorURL()].compactMap(\.self)
             Output.line("door         " + (["running"] + facts).joined(separator: ", "))
         }
+        if let hold = try instance.store.clockHold() { Output.line("clock        \(hold.sentence(now: .now))") }
         for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
         for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
         Output.line("")

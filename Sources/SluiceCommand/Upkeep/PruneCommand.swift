@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Host
+internal import Inspection
 internal import Operations
 internal import Store
 
@@ -84,6 +86,9 @@ struct PruneCommand: ParsableCommand {
 
     private func prune() throws -> (Pruned, ExitCode?) {
         let (directory, store) = try data.store()
+        if let hold = try store.clockHold() {
+            throw ExitError(.tryAgain, "nothing is removed now: \(hold.sentence(now: .now))")
+        }
         let spool = Spool(directory: directory.spool)
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
         let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// One shard of a ``MemoryStore``: the tables and indices of ``Schema`` as dictionaries. ``StoredCommand``
 /// has the rules.
@@ -15,6 +16,9 @@ struct MemoryShard {
     private(set) var transitions: [Transition] = []
     private(set) var counts = CommandCounts()
     var sessions: [Session] = []
+    /// The setting of the store.
+    var clockHold: ClockHold?
+    var isClockHeld: Bool { clockHold?.stands(now: .now) ?? false }
     private var ready: [ReadyKey: [Int64: CommandID]] = [:]
     /// The commands that became ready after later ones.
     private var readyAgain: Set<CommandID> = []
@@ -80,7 +84,7 @@ struct MemoryShard {
         let holder = UniqueKeyHolder(
             id: id, turn: row.command.turn, digest: row.digest, period: row.command.uniqueFor,
             submittedAt: row.command.createdAt)
-        guard holder.hasLapsed(at: now) else { return holder }
+        guard holder.hasLapsed(at: now), !isClockHeld else { return holder }
         row.keyIsFree = true
         replace(id, by: row)
         return nil

@@ -193,10 +193,11 @@ extension MemoryShard {
         guard sessions.contains(where: { $0.seat == seat && $0.epoch == epoch }), let payload = payloads[id] else {
             return .refused
         }
-        let checkpoint = checkpoints[id]
+        let (checkpoint, isHeld) = (checkpoints[id], isClockHeld)
         return change(id) { row, changes -> ExecutionOutcome in
             guard turn == 0 || row.command.turn == turn,
-                let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &changes)
+                let transitions = row.claim(
+                    seat: seat, epoch: epoch, sent: sent, now: now, isClockHeld: isHeld, &changes)
             else { return .refused }
             return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
         } ?? .refused

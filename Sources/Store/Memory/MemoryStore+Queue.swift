@@ -93,15 +93,41 @@ extension MemoryStore {
         }
     }
 
-    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
+    package func clampWaits(shard: Int, now: Timestamp) throws(StoreError) {
         try withShard(shard) { shard in
+            for row in shard.heldBackRows
+            where row.command.status == .error || row.command.status == .new && row.command.claim > 0 {
+                let (end, written) = (row.command.notBefore, row.command.updatedAt)
+                guard end > now, written > now || end > now + RetryPolicy.longestWait else { continue }
+                let isMeant = written > now && (Duration.zero...RetryPolicy.longestWait).contains(end - written)
+                let wait = isMeant ? end - written : RetryPolicy().maxDelay
+                _ = shard.change(row.id) { row, _ in row.command.notBefore = min(end, now + wait) }
+            }
+        }
+    }
+
+    package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        try withShard(shard) { shard in
+            guard !shard.isClockHeld else { return [] }
+            let passed = shard.withDeadline.prefix { $0.openDeadline.map { $0 <= now } ?? false }
+            return Set(passed.prefix(max(limit, 0)).map(ReadyKey.init))
+        }
+    }
+
+    package func expire(
+        shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]
+    ) throws(StoreError) -> Expiry {
+        try withShard(shard) { shard in
+            if shard.isClockHeld { return Expiry(next: shard.withDeadline.first?.openDeadline) }
             var effects = Effects()
             for row in shard.withDeadline.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(
                 max(limit, 0))
             {
                 let number = shard.number
                 _ = shard.change(row.id) { row, changes in
-                    switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &changes) {
+                    switch row.cancel(
+                        reason: row.deadlinePassed(because: causes[ReadyKey(row)]), now: now, &changes)
+                    {
                     case .cancelled(let transition): effects.events.append(row.event(transition, shard: number))
                     case .requested: if row.command.status.isClaimed { effects.requests.append(row.claimed) }
                     case .ended: row.openDeadline = nil

@@ -3,7 +3,7 @@ package import Commands
 /// Removes what commands have left behind.
 package protocol PruningStore: ShardedStore {
     /// Replaces the records of ``Leftover``s that are due by commands that remove the remains, and takes the
-    /// checkpoints away, in one transaction.
+    /// checkpoints away, in one transaction. Does nothing while the clock is held (``ClockHold``).
     /// - Parameters:
     ///   - limit: records in one batch. Call again until a batch is empty.
     ///   - cleanup: makes the command, in the transaction; nil where nothing is to be removed, and then the
@@ -12,7 +12,8 @@ package protocol PruningStore: ShardedStore {
     func cleanUp(shard: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
         -> Int
     /// Deletes commands that ended before `before` in one of `statuses`, with their payloads, results and
-    /// transitions. A command with a ``Leftover`` stays, and the leftover is due at once.
+    /// transitions. A command with a ``Leftover`` stays, and the leftover is due at once. Deletes nothing while the clock
+    /// is held (``ClockHold``).
     /// - Parameter limit: commands in one batch. Call again until a batch is empty.
     func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
         -> PruneResult

@@ -35,10 +35,19 @@ package protocol QueueStore: ShardedStore {
     /// - Parameter writtenBefore: rows updated at this time or later already use the new time and are not
     ///   shifted; nil shifts all.
     func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError)
-    /// Cancels commands whose deadline has passed. A waiting command is cancelled at once; a running one gets
+    /// Clamps the waits between executions, to which a wall clock that was ahead may have added years. A wait that such a
+    /// clock has written becomes as long as it was meant to be, and any other that exceeds
+    /// ``RetryPolicy/longestWait`` becomes the longest backoff. The `notBefore` that a producer chose stays.
+    func clampWaits(shard: Int, now: Timestamp) throws(StoreError)
+    /// The queues of commands whose deadline has passed; none while the clock is held (``ClockHold``).
+    /// - Parameter limit: commands that are looked at.
+    func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey>
+    /// Cancels commands whose deadline has passed, unless the clock is held (``ClockHold``). A waiting command is cancelled at once; a running one gets
     /// a cancellation request.
+    /// - Parameter causes: why the commands of a queue could not start, for the reason; without one the last reason of
+    ///   the command says it.
     /// - Returns: the effects, and the next deadline.
-    func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry
+    func expire(shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry
     /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
     func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]
     /// Claimed commands that have a cancellation request.
@@ -67,6 +76,10 @@ package protocol QueueStore: ShardedStore {
 }
 
 extension QueueStore {
+    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
+        try expire(shard: shard, now: now, limit: limit, causes: [:])
+    }
+
     /// Ready commands of one destination and quality of service that have no rate limit.
     package func ready(
         shard: Int, destination: Destination, qos: QualityOfService, afterTurn: Int64, limit: Int

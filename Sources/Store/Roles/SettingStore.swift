@@ -15,9 +15,13 @@ package protocol SettingStore: ShardedStore {
     func setting(_ key: String) throws(StoreError) -> String?
     /// Settings whose key starts with `prefix`.
     func settings(prefix: String) throws(StoreError) -> [String: String]
+    /// Whether the wall clock is not trusted for ages and deadlines, see ``ClockHold``.
+    var isClockHeld: Bool { get }
 }
 
 extension SettingStore {
+    package var isClockHeld: Bool { (try? clockHold()) != nil }
+
     /// Writes one setting. Waits for other writes as long as a submit does.
     package func set(_ key: String, to value: String?) throws(StoreError) {
         try set([(key, value)], timeout: WriteTimeout.foreground)

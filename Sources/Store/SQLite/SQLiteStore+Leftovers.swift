@@ -7,7 +7,7 @@ extension SQLiteStore {
         let shard = try self.shard(number)
         // Outside a write transaction, so that no write waits where there is nothing to do.
         let isDue = try shard.use { connection throws(StoreError) in try connection.hasLeftover(due: now) }
-        guard isDue else { return 0 }
+        guard isDue, !isClockHeld else { return 0 }
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let leftovers = try connection.leftovers(due: now, limit: limit)
             var drafts: [CommandDraft] = []

@@ -151,15 +151,35 @@ extension SQLiteStore {
         }
     }
 
-    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
+    package func clampWaits(shard: Int, now: Timestamp) throws(StoreError) {
+        let (longest, backoff) = (RetryPolicy.longestWait.milliseconds, RetryPolicy().maxDelay.milliseconds)
+        try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+            try connection.statement(.clampWaits, now, longest, backoff).run()
+        }
+    }
+
+    package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        let shard = try self.shard(shard)
+        return try shard.use { connection throws(StoreError) in
+            guard let first = try connection.earliest(.nextDeadline), first <= now, !connection.isClockHeld else {
+                return []
+            }
+            return Set(try connection.rows(connection.statement(.deadlines, now, max(limit, 0))).map(ReadyKey.init))
+        }
+    }
+
+    package func expire(
+        shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]
+    ) throws(StoreError) -> Expiry {
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
-        guard let look, look <= now else { return Expiry(next: look) }
+        guard let look, look <= now, !isClockHeld else { return Expiry(next: look) }
         let (own, others) = try shard.change(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let passed = try connection.statement(.deadlines, now, max(limit, 0))
             var effects = Effects()
             for var row in try connection.rows(passed) {
-                switch row.cancel(reason: StoredCommand.deadlinePassed, now: now, &connection.changes) {
+                let reason = row.deadlinePassed(because: causes[ReadyKey(row)])
+                switch row.cancel(reason: reason, now: now, &connection.changes) {
                 case .cancelled(let transition): effects.events.append(row.event(transition, shard: shard.number))
                 case .requested: if row.command.status.isClaimed { effects.requests.append(row.claimed) }
                 case .ended: row.openDeadline = nil

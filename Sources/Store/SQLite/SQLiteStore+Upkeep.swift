@@ -5,6 +5,7 @@ extension SQLiteStore {
         try shards[0].write(timeout: timeout) { connection throws(StoreError) in
             for (key, value) in settings { try connection.set(key, value) }
         }
+        if settings.contains(where: { $0.key == SettingKey.clockHold }) { clock.readAgain() }
     }
 
     package func update(
@@ -41,7 +42,7 @@ extension SQLiteStore {
 }
 
 extension Connection {
-    fileprivate func setting(_ key: String) throws(StoreError) -> String? {
+    func setting(_ key: String) throws(StoreError) -> String? {
         try statement(.settingOf, key).first { $0.text(0) }
     }
 

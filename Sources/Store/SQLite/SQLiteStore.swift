@@ -10,6 +10,7 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     package let shardCount: Int
     let shards: [Shard]
     let affinity = Mutex(ShardAffinity())
+    let clock: ClockTrust
 
     /// Opens the store of a data directory. Each shard is opened when it is first used; see ``openAll()``.
     /// - Parameters:
@@ -37,7 +38,13 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
         self.directory = directory
         self.shardCount = count
         shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
+        clock = options.clock
+        clock.reads { [weak first = shards[0]] () throws(StoreError) in
+            try first?.use { connection throws(StoreError) in try connection.clockHold() } ?? nil
+        }
     }
+
+    package var isClockHeld: Bool { clock.isHeld() }
 
     /// Opens every shard now. Unusable shards are skipped; see ``problems``.
     package func openAll() throws(StoreError) {

@@ -14,6 +14,8 @@ final class ShardOptions: Sendable {
     let storeID = Mutex<String?>(nil)
     /// The time of the copy, where a shard that was opened is a backup.
     let backupTime = Mutex<Timestamp?>(nil)
+    /// Whether the wall clock is trusted.
+    let clock = ClockTrust()
     /// The shared lock of the store, from the first shard on that was opened.
     private let lock = Mutex<FileLock?>(nil)
 

@@ -13,6 +13,10 @@ package struct ReadyKey: Hashable, Sendable {
         self.limit = limit
     }
 
+    init(_ row: StoredCommand) {
+        self.init(destination: row.command.destination, qos: row.command.qos, limit: row.command.limit)
+    }
+
     package init(_ command: ReadyCommand) {
         self.init(destination: command.destination, qos: command.qos, limit: command.limit)
     }

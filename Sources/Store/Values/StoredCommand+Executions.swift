@@ -3,13 +3,15 @@ internal import Commands
 /// The steps of executions: claim, send, end, and the release after a death.
 extension StoredCommand {
     /// Claims the command for a worker.
+    /// - Parameter isClockHeld: the wall clock is not trusted, so that no deadline has passed.
     /// - Returns: the transitions; nil where the command cannot be claimed.
     mutating func claim(
-        seat: Int, epoch: Int64, sent: Bool, now: Timestamp, _ changes: inout TransactionChanges
+        seat: Int, epoch: Int64, sent: Bool, now: Timestamp, isClockHeld: @autoclosure () -> Bool,
+        _ changes: inout TransactionChanges
     ) -> [Transition]? {
         guard command.status == .new || command.status == .error, command.notBefore <= now, !command.cancelRequested
         else { return nil }
-        if let deadline = command.deadline, deadline <= now { return nil }
+        if let deadline = command.deadline, deadline <= now, !isClockHeld() { return nil }
         command.claim += 1
         command.seat = seat
         command.notBefore = .zero

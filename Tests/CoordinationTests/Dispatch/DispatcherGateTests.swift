@@ -185,6 +185,37 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: .zero)) == [2])
     }
 
+    @Test func `a jump of the wall clock makes no command older and changes no order`() {
+        let jump = Duration.seconds(8 * 86_400)
+        var dispatcher = dispatcher(concurrency: 1)
+        dispatcher.insert([ready(1), ready(2, .background)])
+        dispatcher.wallClockJumped(by: jump)
+        // By the clock, both have waited for eight days.
+        #expect(numbers(dispatcher.dispatch(at: at + jump, now: .zero)) == [1])
+        var late = ready(3, shard: 1)
+        late.createdAt = at + jump
+        dispatcher.insert([late])
+        dispatcher.wallClockJumped(by: .zero - jump)
+        dispatcher.insert([ready(4, shard: 2)])
+        dispatcher.transition(report(ready(1), .success), now: after(1))
+        #expect(numbers(dispatcher.dispatch(at: at, now: after(1))).first == 3)
+    }
+
+    @Test func `a command that a clock ahead has dated counts as made now`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        _ = dispatcher.dispatch(at: at, now: .zero)
+        var ahead = ready(1)
+        ahead.createdAt = at + .seconds(86_400)
+        dispatcher.insert([ready(9)])
+        #expect(numbers(dispatcher.dispatch(at: at + .seconds(1), now: after(1))) == [9])
+        dispatcher.insert([ahead])
+        var later = ready(2, shard: 1)
+        later.createdAt = at + .seconds(2)
+        dispatcher.insert([later])
+        dispatcher.transition(report(ready(9), .success), now: after(2))
+        #expect(numbers(dispatcher.dispatch(at: at + .seconds(2), now: after(2))).first == 1)
+    }
+
     @Test func `the floor applies to suspects as well`() {
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, suspect: true, age: 61_000)])

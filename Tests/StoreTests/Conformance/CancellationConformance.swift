@@ -147,6 +147,44 @@ import Testing
         #expect(try subject.countsAreTrue())
     }
 
+    /// These hold a command when its deadline passes: a circuit breaker, an unreachable link, a pause or a limit (told by the
+    /// coordinator), its own last failure, a parent or an ordering key.
+    @Test(arguments: StoreKind.current)
+    func `the reason of a passed deadline has the cause that held the command`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        func draft(_ change: (inout CommandDraft) -> Void) -> CommandDraft {
+            CommandDraft.noop.with {
+                $0.deadline = .base + .seconds(10)
+                change(&$0)
+            }
+        }
+        let refused = try subject.submit(draft { $0.destination = .test("a") })
+        let held = try subject.submit(draft { $0.destination = .test("b") })
+        let parent = try subject.submit()
+        let blocked = try subject.submit(draft { $0.dependencies = [Dependency(on: parent)] })
+        try subject.open()
+        try subject.claim(refused)
+        let failure = CommandFailure(.destination, reason: "the certificate of a has expired")
+        try subject.apply(.end(refused, claim: 1, .failure(failure)))
+        let late = Timestamp.base + .seconds(10)
+        let queues = try subject.store.passedDeadlines(shard: 0, now: late, limit: 10)
+        #expect(
+            queues
+                == Set(
+                    ["a", "b"].map { ReadyKey(destination: .test($0), qos: .default) } + [
+                        ReadyKey(destination: .none, qos: .default)
+                    ]))
+        #expect(try subject.store.passedDeadlines(shard: 0, now: late + .seconds(-1), limit: 10).isEmpty)
+        let causes = [ReadyKey(destination: .test("b"), qos: .default): "it was paused"]
+        _ = try subject.store.expire(shard: 0, now: late, limit: 10, causes: causes)
+        let reasons = try [refused, held, blocked].map { try subject.store.command($0)?.reason }
+        #expect(
+            reasons == [
+                "its deadline passed; the certificate of a has expired", "its deadline passed; it was paused",
+                "its deadline passed; it waited for other commands",
+            ])
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a passed deadline cancels a waiting command and requests the cancellation of a running one`(_ kind: StoreKind)
         throws

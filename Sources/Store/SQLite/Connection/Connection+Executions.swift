@@ -21,9 +21,10 @@ extension Connection {
         var row = try StoredCommand(select, self)
         guard row.id == id else { return .refused }
         let wasHeldBack = row.command.notBefore != .zero
-        guard let transitions = row.claim(seat: seat, epoch: epoch, sent: sent, now: now, &changes) else {
-            return .refused
-        }
+        guard
+            let transitions = row.claim(
+                seat: seat, epoch: epoch, sent: sent, now: now, isClockHeld: isClockHeld, &changes)
+        else { return .refused }
         let payload = select.bytes(Query.columnCount)
         let checkpoint = select.optionalBytes(Query.columnCount + 1)
         // Closes the read cursor: an open one makes the update slower.

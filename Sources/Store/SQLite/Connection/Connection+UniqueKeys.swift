@@ -21,9 +21,21 @@ extension Connection {
     func holder(of unique: UniqueKey, at now: Timestamp) throws(StoreError) -> UniqueKeyHolder? {
         let find = try statement(.byUniqueKey, unique.type, unique.orderingKey, unique.key)
         guard let holder = try find.first(UniqueKeyHolder.init) else { return nil }
-        guard holder.hasLapsed(at: now) else { return holder }
+        guard holder.hasLapsed(at: now), !isClockHeld else { return holder }
         try statement(.releaseUniqueKey, holder.turn).run()
         return nil
+    }
+
+    /// See ``ClockHold``. Called within a transaction of this shard. The first shard has the setting, and is not entered
+    /// twice.
+    var isClockHeld: Bool {
+        guard let clock else { return false }
+        guard shard == 0 else { return clock.isHeld() }
+        return clock.isHeld { () throws(StoreError) in try clockHold() }
+    }
+
+    func clockHold() throws(StoreError) -> ClockHold? {
+        try setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
     }
 
     /// Whether the holder has the payload and the destination of the draft. For a command without a digest,

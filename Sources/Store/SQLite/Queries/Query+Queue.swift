@@ -95,6 +95,14 @@ extension Query {
         UPDATE command SET not_before = max(not_before + ?1, 1)
         WHERE not_before > 0 AND (status = 3 OR status = 0 AND claim > 0) AND (?2 IS NULL OR updated_at < ?2)
         """)
+    /// A row that a clock ahead of this one has written waits for as long as it was meant to.
+    static let clampWaits = Query(
+        """
+        UPDATE command SET not_before = min(not_before, ?1 + iif(
+            updated_at > ?1 AND not_before - updated_at BETWEEN 0 AND ?2, not_before - updated_at, ?3))
+        WHERE not_before > ?1 AND not_before > 0 AND (status = 3 OR status = 0 AND claim > 0)
+        AND (updated_at > ?1 OR not_before > ?1 + ?2)
+        """)
     static let deadlines = Query(
         """
         SELECT \(columns) FROM command c INDEXED BY command_deadline
