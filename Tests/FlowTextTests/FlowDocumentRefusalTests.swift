@@ -36,7 +36,7 @@ import Testing
         #expect(
             Texts.refusal("\"a\\e[31m\(long)\": 1")
                 == "quotes.yaml:1: unknown key “a\u{FFFD}[31m\(long.prefix(74))…”: a flow has name, qos, deadline, "
-                + "uniqueKey, uniqueFor, orderingKey, keyLimit, onFailure, defaults, nodes and then")
+                + "uniqueKey, uniqueFor, orderingKey, keyLimit, keyFailure, onFailure, defaults, nodes and then")
         #expect(Texts.refusal("nodes: {\(long): {type: noop}}")?.utf8.count ?? 1000 < 200)
     }
 
@@ -45,7 +45,7 @@ import Testing
         #expect(
             Texts.refusal("callbacks: {}\nnodes: {}")
                 == "quotes.yaml:1: unknown key “callbacks”: a flow has name, qos, deadline, uniqueKey, uniqueFor, "
-                + "orderingKey, keyLimit, onFailure, defaults, nodes and then")
+                + "orderingKey, keyLimit, keyFailure, onFailure, defaults, nodes and then")
         #expect(
             Texts.refusal("nodes:\n  a:\n    type: noop\n    paylod: {}")
                 == "quotes.yaml:4: node “a”: unknown key “paylod”; is it “payload”?")
