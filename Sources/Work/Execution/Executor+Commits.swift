@@ -2,6 +2,7 @@ internal import Commands
 internal import Host
 internal import Logging
 internal import Store
+internal import Synchronization
 internal import Wire
 
 /// Handles the outcomes of commits.
@@ -19,7 +20,7 @@ extension Executor {
     }
 
     private func failed(_ batch: GroupCommitter.Batch, shard: Int) {
-        if let error = batch.error {
+        if let error = batch.error, commitErrors.withLock({ $0.isNew(error, now: .now) }) {
             logger.error(
                 "A commit failed: \(error.message)",
                 metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])

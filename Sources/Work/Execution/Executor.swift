@@ -58,6 +58,7 @@ final class Executor: Sendable {
     let canceller = BlockingThread(named: "sluice-cancel")
     private let combiner: FlatCombiner<State>
     private let outbox: Mutex<Outbox>
+    let commitErrors = Mutex(StoreErrorLog())
 
     /// - Parameters:
     ///   - wakeReporter: called when ``takeReports()`` has something to return; cheap, from any thread.
