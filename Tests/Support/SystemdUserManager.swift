@@ -22,6 +22,7 @@ package final class SystemdUserManager: Sendable {
     /// - Parameter directory: an existing directory; the path of the manager's socket must fit into 107 bytes.
     /// - Returns: nil where the machine permits no user manager.
     package init?(in directory: String) async throws {
+        guard Self.mayExist else { return nil }
         self.directory = directory
         units = "\(directory)/units"
         mkdir(units, 0o700)
