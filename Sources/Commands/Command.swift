@@ -29,7 +29,10 @@ public struct Command: Sendable, Equatable {
     /// cancellation is requested.
     public var crashes = 0
     /// Whether the command was executing when a worker died, and may be the cause. The default is false.
-    public var suspect = false
+    public var suspect = false { didSet { if !suspect { isSoleSuspect = false } } }
+    /// Whether its worker died beside other suspects. It runs to its end as the only suspect of its worker, so that the
+    /// next death tells which one is the cause.
+    package var isSoleSuspect = false
     /// The command is not offered before this time, for example before the end of its backoff. Zero, the
     /// default: it may be offered at once.
     public var notBefore = Timestamp.zero

@@ -7,6 +7,8 @@ package struct ReadyCommand: Sendable, Equatable {
     package var turn: Int64
     package var createdAt: Timestamp
     package var suspect = false
+    /// It runs as the only suspect of its worker (``Command/isSoleSuspect``).
+    package var isSoleSuspect = false
     /// Bytes that it has to send; nil where not known.
     package var remaining: Int64?
     /// The name of its rate limit.

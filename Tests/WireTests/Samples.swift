@@ -111,6 +111,7 @@ enum Samples {
                     suspect: random.chance(0.2), group: UInt32(truncatingIfNeeded: random.next()),
                     order: Int64(bitPattern: random.next()))
                 offer.turn = number(&random)
+                offer.isSoleSuspect = offer.suspect && random.chance(0.5)
                 return offer
             })
     }

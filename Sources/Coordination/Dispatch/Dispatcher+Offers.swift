@@ -172,6 +172,7 @@ extension Dispatcher {
             id: command.id, type: command.type, qos: command.qos, suspect: command.suspect,
             group: Offers.group(of: command.destination), order: queue.order(of: command))
         offer.turn = command.turn
+        offer.isSoleSuspect = command.isSoleSuspect
         offer.isExtra = slot == .extra
         var grant = Admission.Grant(destination: command.destination, serviceClass: command.qos.serviceClass)
         grant.isPaced = rates.pace(ReadyKey(command))

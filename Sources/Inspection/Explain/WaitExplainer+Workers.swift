@@ -17,8 +17,8 @@ extension WaitExplainer {
         }
     }
 
-    /// A command whose worker died during its execution. Each worker runs one such command at a time, beside
-    /// others.
+    /// A command whose worker died during its execution. Each worker runs one such command at first, beside other
+    /// commands.
     func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
         guard command.suspect, !alive.isEmpty else { return nil }
         let busy = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
@@ -28,7 +28,8 @@ extension WaitExplainer {
             "suspect",
             "a worker died while it executed this, and each of the \(alive.count) running workers executes another "
                 + "such command",
-            threshold: "a worker without one", remedy: "It begins when one of those ends and its turn comes")
+            threshold: "a worker without one",
+            remedy: "It begins when one of those ends or has run for 10 s, and its turn comes")
     }
 
     /// No running worker executes commands of this type.

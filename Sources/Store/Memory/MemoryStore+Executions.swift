@@ -55,10 +55,11 @@ extension MemoryStore {
         released: (Effects) -> Void
     ) {
         let effects = withState { state in
-            let hasSuspect = state.shards.contains { shard in
-                shard.claimed(seat: seat, epoch: epoch).contains {
-                    $0.command.suspect && started?.executing.contains($0.id) ?? true
-                }
+            let suspects = state.shards.reduce(0) { sum, shard in
+                sum
+                    + shard.claimed(seat: seat, epoch: epoch).count {
+                        $0.command.suspect && started?.executing.contains($0.id) ?? true
+                    }
             }
             var effects = Effects()
             for index in state.shards.indices {
@@ -67,9 +68,8 @@ extension MemoryStore {
                     let isStarted = executes || started?.ended.contains(row.id) ?? true
                     let changed = state.shards[index].change(row.id) { row, changes in
                         row.release(
-                            charged: charges && executes && row.command.suspect,
-                            suspected: charges && executes && !hasSuspect, started: isStarted, reason: reason, now: now,
-                            &changes
+                            blame: charges && executes ? .of(row.command, executingSuspects: suspects) : .none,
+                            started: isStarted, reason: reason, now: now, &changes
                         ).map { row.event($0, shard: index) }
                     }
                     effects.events += changed ?? []

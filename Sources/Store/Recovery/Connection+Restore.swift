@@ -16,7 +16,7 @@ extension Connection {
             var settled: [CommandStatus: Int] = [:]
             for var row in try connection.inFlight() {
                 _ = row.release(
-                    charged: false, suspected: false, started: true, reason: reason, now: now, &connection.changes)
+                    blame: .none, started: true, reason: reason, now: now, &connection.changes)
                 try connection.save(row)
                 settled[row.command.status, default: 0] += 1
             }

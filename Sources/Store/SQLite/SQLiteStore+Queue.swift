@@ -227,6 +227,7 @@ extension ReadyCommand {
             createdAt: row.time(3))
         self.limit = limit
         suspect = row.bool(4)
+        isSoleSuspect = row.int(4) == Schema.soleSuspect
         remaining = ReadyCommand.remaining(from: row.int64(5), of: row.int64(6))
     }
 }

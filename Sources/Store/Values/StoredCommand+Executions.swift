@@ -53,18 +53,41 @@ extension StoredCommand {
         return settle(settlement, seat: command.seat, now: now, &changes)
     }
 
+    /// The part of a command in the death of its worker.
+    enum Blame {
+        case none
+        /// No suspect was executing, and this command may be the cause.
+        case suspected
+        /// It is one of several suspects that were executing. Each of them runs as the only suspect of its worker from
+        /// now on.
+        case soleSuspect
+        /// It was the only suspect that was executing.
+        case charged
+
+        /// - Parameter executingSuspects: of the dead worker. A reap that is repeated after an interruption may find
+        ///   fewer than there were, and charge the last of them once.
+        static func of(_ command: Command, executingSuspects: Int) -> Self {
+            if executingSuspects == 0 { return .suspected }
+            guard command.suspect else { return .none }
+            return executingSuspects == 1 ? .charged : .soleSuspect
+        }
+    }
+
     /// Releases the command of a dead worker.
     /// - Parameters:
-    ///   - charged: the command is found to be the cause of the death.
-    ///   - suspected: no command is found to be the cause, and this one may be it.
     ///   - started: the command may have been executed, whatever its status says; false: it was only claimed.
     mutating func release(
-        charged: Bool, suspected: Bool, started: Bool, reason: String, now: Timestamp,
+        blame: Blame, started: Bool, reason: String, now: Timestamp,
         _ changes: inout TransactionChanges
     ) -> [Transition] {
-        let settlement = Settlement(ofDeath: command, charged: charged, started: started, reason: reason, now: now)
-        if charged { command.crashes += 1 }
-        if suspected { command.suspect = true }
+        let settlement = Settlement(
+            ofDeath: command, charged: blame == .charged, started: started, reason: reason, now: now)
+        switch blame {
+        case .none: break
+        case .suspected: command.suspect = true
+        case .soleSuspect: command.isSoleSuspect = true
+        case .charged: command.crashes += 1
+        }
         return settle(settlement, seat: nil, now: now, &changes)
     }
 

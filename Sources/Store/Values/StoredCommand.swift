@@ -144,6 +144,7 @@ struct StoredCommand: Equatable {
             id: id, type: command.type, qos: command.qos, destination: command.destination, turn: command.turn,
             createdAt: command.createdAt)
         ready.suspect = command.suspect
+        ready.isSoleSuspect = command.isSoleSuspect
         ready.limit = command.limit
         ready.remaining = ReadyCommand.remaining(from: command.offset, of: command.total)
         return ready

@@ -7,6 +7,8 @@ package struct Offers: Sendable, Equatable {
         package var type: String
         package var qos: QualityOfService
         package var suspect: Bool
+        /// It runs as the only suspect of its worker.
+        package var isSoleSuspect = false
         /// ``group(of:)`` of its destination.
         package var group: UInt32
         /// Smaller first, within a class.
@@ -54,7 +56,7 @@ package struct Offers: Sendable, Equatable {
         for offer in offers.prefix(Self.maxCount) {
             writer.append(offer.id)
             writer.append(UInt8(offer.qos.rawValue))
-            writer.append(UInt8((offer.suspect ? 1 : 0) | (offer.isExtra ? 2 : 0)))
+            writer.append(UInt8((offer.suspect ? 1 : 0) | (offer.isExtra ? 2 : 0) | (offer.isSoleSuspect ? 4 : 0)))
             writer.append(offer.group)
             writer.append(offer.order)
             writer.uint64(offer.turn)
@@ -82,6 +84,7 @@ package struct Offers: Sendable, Equatable {
                 id: id, type: try reader.text8("type"), qos: qos, suspect: flags & 1 != 0, group: group, order: order)
             offer.turn = turn
             offer.isExtra = flags & 2 != 0
+            offer.isSoleSuspect = flags & 4 != 0
             offers.append(offer)
         }
     }

@@ -13,6 +13,7 @@ struct HeldCommands: Sendable {
         let kind: SlotKind
         let isLow: Bool
         let isSuspect: Bool
+        let isSoleSuspect: Bool
         /// The order in which they were taken, to find the youngest; 0 where another coordinator offered it.
         var number: Int64
         var state: ExecutionState
@@ -52,8 +53,8 @@ struct HeldCommands: Sendable {
         lastNumber += 1
         let kind = SlotKind(offer)
         commands[offer.id] = Held(
-            kind: kind, isLow: offer.qos.serviceClass == .low, isSuspect: offer.suspect, number: lastNumber,
-            state: .claiming(since: now))
+            kind: kind, isLow: offer.qos.serviceClass == .low, isSuspect: offer.suspect,
+            isSoleSuspect: offer.isSoleSuspect, number: lastNumber, state: .claiming(since: now))
         counts.add(1, .claimed, kind, isSuspect: offer.suspect)
     }
 
@@ -98,7 +99,27 @@ struct HeldCommands: Sendable {
 
     /// Gives a slot to the first of a queue.
     mutating func startFirst(_ queue: ClaimedQueues.Queue) -> Start? {
-        guard let id = queues.popFirst(queue) else { return nil }
+        queues.popFirst(queue).map { start($0) }
+    }
+
+    /// The first suspect that waits for a slot.
+    /// - Parameter isBeside: only one that may run beside other suspects.
+    func nextSuspect(isBeside: Bool) -> CommandID? {
+        queues.suspects.first { !isBeside || commands[$0]?.isSoleSuspect == false }
+    }
+
+    /// Gives a slot to a suspect.
+    mutating func startSuspect(_ id: CommandID) -> Start {
+        queues.remove(id, from: .suspects)
+        return start(id)
+    }
+
+    /// A suspect executes that runs alone.
+    var executesSoleSuspect: Bool {
+        counts.executingSuspects > 0 && commands.values.contains { $0.isSoleSuspect && $0.state.slotUse == .executing }
+    }
+
+    private mutating func start(_ id: CommandID) -> Start {
         guard let index = commands.index(forKey: id) else { fatalError("\(id) waits for a slot, and is not held") }
         guard case .claimedAhead(let execution, let operation, _) = commands.values[index].state else {
             impossible("started", index)

@@ -39,8 +39,12 @@ struct SlotScheduler: Sendable {
     private var paused: [WaitingOffers.Entry] = []
     /// Without what ``state`` reads from ``held``.
     private var own = WorkerState()
-    /// When the last suspect started.
+    /// When the last suspect started that no other executed beside.
     private var suspectStart = MonotonicTime.zero
+    /// Since when a suspect executes, first alone; nil while none does.
+    private var suspectsSince: MonotonicTime?
+    /// Until then suspects start beside each other.
+    private var trustsUntil = MonotonicTime.zero
     /// Completions a second.
     private var rate = 0.0
     private var measured: (at: MonotonicTime, completed: Int64)?
@@ -51,7 +55,13 @@ struct SlotScheduler: Sendable {
     /// tells a claim from a start, the next wait behind it, but no longer than ``maxSuspectTime``: another
     /// worker may start them at once. As many as are offered, so that no commit lies between two of them.
     var maxSuspects = 8
+    /// As many as the coordinator offers to a worker.
+    private static let maxTrustedSuspects = 8
     private static let maxSuspectTime: Duration = .seconds(1)
+    /// Most commands that kill a worker do so at once. When a suspect has run for this time, the others start beside it;
+    /// and so do those that arrive shortly after it, because the coordinator offers them again every 2 s.
+    static let trialTime: Duration = .seconds(10)
+    private static let trustTime: Duration = .seconds(5)
 
     /// More extra slots than the coordinator offers.
     static let maxExtras = 16
@@ -157,7 +167,15 @@ struct SlotScheduler: Sendable {
     }
 
     private func isSuspectLong(_ now: MonotonicTime) -> Bool {
-        held.counts.executingSuspects > 0 && suspectStart < now - Self.maxSuspectTime
+        held.counts.executingSuspects > 0 && suspectStart < now - Self.maxSuspectTime && !trustsSuspects(now)
+    }
+
+    private func trustsSuspects(_ now: MonotonicTime) -> Bool { now < trustsUntil }
+
+    private mutating func followSuspects(_ now: MonotonicTime) {
+        guard let since = suspectsSince else { return }
+        if now - since >= Self.trialTime { trustsUntil = now + Self.trustTime }
+        if held.counts.executingSuspects == 0 { suspectsSince = nil }
     }
 
     /// From now on nothing starts, and offers are forgotten.
@@ -189,6 +207,7 @@ struct SlotScheduler: Sendable {
     mutating func begin(now: MonotonicTime) -> Decision {
         var decision = Decision()
         guard !isDraining else { return decision }
+        followSuspects(now)
         startClaimed(&decision, now: now)
         // An end that waits for its commit takes no slot; but where commits fail, nothing more starts.
         while held.counts.ending <= 2 * (concurrency + ahead) {
@@ -203,16 +222,24 @@ struct SlotScheduler: Sendable {
     private var hasSlot: Bool { executing.others < min(concurrency, 2 * concurrency - executing.high) }
 
     private mutating func startClaimed(_ decision: inout Decision, now: MonotonicTime) {
-        // One suspect at a time; it does not wait behind the commands that were claimed ahead.
-        if held.counts.executingSuspects == 0, let id = held.queues.suspects.first, hasSlot(for: id),
-            let start = held.startFirst(.suspects)
-        {
+        // Suspects do not wait behind the commands that were claimed ahead.
+        while let id = nextSuspect(now), hasSlot(for: id) {
+            let isFirst = held.counts.executingSuspects == 0
+            decision.starts.append(held.startSuspect(id))
+            guard isFirst else { continue }
             suspectStart = now
-            decision.starts.append(start)
+            suspectsSince = held.executesSoleSuspect ? nil : now
         }
         while hasHighSlot, let start = held.startFirst(.high) { decision.starts.append(start) }
         while hasSlot, let start = held.startFirst(.others) { decision.starts.append(start) }
         while let start = held.startFirst(.extras) { decision.starts.append(start) }
+    }
+
+    /// One suspect at a time, until one has run for ``trialTime``.
+    private func nextSuspect(_ now: MonotonicTime) -> CommandID? {
+        if held.counts.executingSuspects == 0 { return held.nextSuspect(isBeside: false) }
+        guard trustsSuspects(now), !held.executesSoleSuspect else { return nil }
+        return held.nextSuspect(isBeside: true)
     }
 
     private func hasSlot(for suspect: CommandID) -> Bool {
@@ -246,11 +273,17 @@ struct SlotScheduler: Sendable {
         decision.preemptions.append(Preemption(id: victim, action: action))
     }
 
+    /// Suspects that may be claimed.
+    private func maxSuspects(_ now: MonotonicTime) -> Int {
+        if trustsSuspects(now) { return Self.maxTrustedSuspects }
+        return ahead == 0 || isSuspectLong(now) ? 1 : maxSuspects
+    }
+
     /// The first of a kind by order. A suspect that must wait lets others pass.
     private mutating func take(_ kind: SlotKind, now: MonotonicTime) -> Offers.Offer? {
         guard !waiting.isEmpty(kind) else { return nil }
         let next = waiting.first(kind) { queue in
-            queue.isSuspect && held.counts.suspects >= (ahead == 0 || isSuspectLong(now) ? 1 : maxSuspects)
+            queue.isSuspect && held.counts.suspects >= maxSuspects(now)
         }
         guard let next else { return nil }
         waiting.removeFirst(next)

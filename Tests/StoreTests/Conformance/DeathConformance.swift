@@ -86,6 +86,45 @@ import Testing
         }
     }
 
+    /// It lives long enough for other suspects to start beside it.
+    @Test(arguments: StoreKind.allCases)
+    func `a command that kills its workers late is given up alone, and no command beside it is charged`(
+        _ kind: StoreKind
+    ) throws {
+        let subject = try StoreUnderTest(kind)
+        let poisonous = try subject.submit()
+        let innocent = try subject.submit([CommandDraft](repeating: .noop, count: 6))
+        let all = [poisonous] + innocent
+        func state(_ id: CommandID) throws -> Command { try #require(try subject.store.command(id)) }
+        for epoch in Int64(1)...2 {
+            try subject.open(epoch: epoch)
+            for id in all { try subject.claim(id, epoch: epoch, now: .base + .seconds(60)) }
+            _ = try Self.reap(subject, epoch: epoch)
+            for id in all {
+                #expect(try state(id).suspect && state(id).crashes == 0 && state(id).isSoleSuspect == (epoch == 2))
+                let ready = try subject.store.ready(shard: id.shard(of: 4), ids: [id]).first
+                #expect(ready?.suspect == true && ready?.isSoleSuspect == (epoch == 2))
+            }
+        }
+        // From now on each of them is the only suspect of its worker. A death beside other commands says nothing of them.
+        for death in Int64(1)...5 {
+            try subject.open(epoch: 2 + death)
+            #expect(try state(poisonous).isSoleSuspect && state(poisonous).crashes == Int(death) - 1)
+            let shard = poisonous.shard(of: subject.store.shardCount)
+            _ = try subject.store.promoteDue(shard: shard, now: .base + .seconds(60), limit: 10)
+            try subject.claim(poisonous, epoch: 2 + death, now: .base + .seconds(60))
+            _ = try Self.reap(subject, epoch: 2 + death)
+        }
+        #expect(try state(poisonous).status == .tooManyTimes && state(poisonous).crashes == 5)
+        try subject.open(epoch: 9)
+        for id in innocent {
+            #expect(try state(id).crashes == 0)
+            let claim = try #require(try subject.claim(id, epoch: 9, now: .base + .seconds(60)))
+            try subject.apply(.end(id, claim: claim, .success(result: nil)), epoch: 9)
+            #expect(try !state(id).suspect && !state(id).isSoleSuspect)
+        }
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `a suspect alone is charged, waits longer each time, and is given up after five deaths`(_ kind: StoreKind)
         throws

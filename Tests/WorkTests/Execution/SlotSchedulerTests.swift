@@ -8,12 +8,13 @@ import Wire
 @Suite struct SlotSchedulerTests {
     private func offer(
         _ number: UInt64, _ qos: QualityOfService = .default, group: UInt32 = 1, order: Int64 = 0, turn: Int64 = 0,
-        suspect: Bool = false
+        suspect: Bool = false, sole: Bool = false
     ) -> Offers.Offer {
         var offer = Offers.Offer(
             id: CommandID(high: 1, low: number), type: "noop", qos: qos, suspect: suspect, group: group,
             order: order == 0 ? Int64(number) : order)
         offer.turn = turn
+        offer.isSoleSuspect = sole
         return offer
     }
 
@@ -24,13 +25,14 @@ import Wire
     }
 
     /// Claims and starts what may start.
-    private func run(_ slots: inout SlotScheduler) -> [UInt64] {
+    private func run(_ slots: inout SlotScheduler, at seconds: Double = 0) -> [UInt64] {
+        let now = .zero + .seconds(seconds) as MonotonicTime
         var started: [UInt64] = []
         while true {
-            let decision = slots.begin(now: .zero)
+            let decision = slots.begin(now: now)
             started += start(decision, in: &slots)
             if decision.claims.isEmpty { return started }
-            for claim in decision.claims { slots.claimed(execution(of: claim), Scripted(type: "noop"), now: .zero) }
+            for claim in decision.claims { slots.claimed(execution(of: claim), Scripted(type: "noop"), now: now) }
         }
     }
 
@@ -138,6 +140,48 @@ import Wire
         #expect(run(&slots) == [1, 3])
         end(&slots, 1)
         #expect(run(&slots) == [2])
+    }
+
+    /// Sixteen commands of 10 s came back one by one after a death, and took 40 s instead of 10.
+    @Test(arguments: [false, true])
+    func `suspects start beside each other once the first has run for ten seconds`(hasEnded: Bool) {
+        var slots = slots(8, (1...5).map { offer($0, suspect: true) } + [offer(9)])
+        #expect(run(&slots) == [1, 9])
+        #expect(run(&slots, at: 9.9).isEmpty)
+        if hasEnded { finish(&slots, 1) }
+        #expect(run(&slots, at: 10) == [2, 3, 4, 5])
+        for number in UInt64(hasEnded ? 2 : 1)...5 { finish(&slots, number) }
+        // Those that are offered again a moment later start too; much later ones are on trial again.
+        slots.offered(Offers(first: 7, offers: (11...12).map { offer($0, suspect: true) }), coordinator: 7, now: .zero)
+        #expect(run(&slots, at: 12) == [11, 12])
+        for number in UInt64(11)...12 { finish(&slots, number) }
+        slots.offered(Offers(first: 9, offers: (13...14).map { offer($0, suspect: true) }), coordinator: 7, now: .zero)
+        #expect(run(&slots, at: 30) == [13])
+    }
+
+    @Test func `a suspect that ends within ten seconds says nothing of the next`() {
+        var slots = slots(8, (1...3).map { offer($0, suspect: true) })
+        #expect(run(&slots) == [1])
+        finish(&slots, 1)
+        #expect(run(&slots, at: 9.9) == [2])
+        #expect(run(&slots, at: 10).isEmpty)
+        #expect(run(&slots, at: 19.9) == [3])
+    }
+
+    @Test func `a sole suspect has no other suspect beside it, and starts beside none`() {
+        var slots = slots(
+            8,
+            [offer(1, suspect: true, sole: true), offer(2, suspect: true), offer(3, suspect: true, sole: true)]
+                + [offer(4, suspect: true), offer(9)])
+        #expect(run(&slots) == [1, 9])
+        #expect(run(&slots, at: 60).isEmpty)
+        finish(&slots, 1)
+        #expect(run(&slots, at: 60) == [2], "its run says nothing of the others")
+        #expect(run(&slots, at: 70) == [4])
+        finish(&slots, 2)
+        #expect(run(&slots, at: 71).isEmpty)
+        finish(&slots, 4)
+        #expect(run(&slots, at: 71) == [3])
     }
 
     @Test func `the next suspects are claimed ahead, unless a claim counts as a start`() {

@@ -7,6 +7,8 @@ internal import Commands
 /// the shard: a migration that only adds leaves it as it is, so that the release before can still use the store. It
 /// is not a row of `meta`, because release 0.1.0 reads it there.
 enum Schema {
+    /// In the column `suspect`: the command runs as the only suspect of its worker. 1 is any other suspect.
+    static let soleSuspect = 2
     /// `PRAGMA application_id` of a shard: “Slce”.
     static let applicationID: Int32 = 0x536C_6365
     /// The version of release 0.1.0, the oldest that this program can use.

@@ -15,6 +15,7 @@ extension StoredCommand {
         command.retryLimit = row.int(10)
         command.crashes = row.int(11)
         command.suspect = row.bool(12)
+        command.isSoleSuspect = row.int(12) == Schema.soleSuspect
         command.notBefore = max(row.time(13), .zero)
         command.deadline = row.optionalTime(14)
         openDeadline = row.optionalTime(15)
@@ -146,7 +147,7 @@ extension Connection {
         save.bind(command.cancelRequested, at: 5)
         save.bind(command.retries, at: 6)
         save.bind(command.crashes, at: 7)
-        save.bind(command.suspect, at: 8)
+        save.bind(command.isSoleSuspect ? Schema.soleSuspect : command.suspect ? 1 : 0, at: 8)
         save.bind(row.storedNotBefore, at: 9)
         save.bind(command.deadline, at: 10)
         save.bind(row.openDeadline, at: 11)
