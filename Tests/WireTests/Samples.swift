@@ -160,6 +160,14 @@ enum Samples {
             limited: submitted(&random).commands.map(\.id), hasRequests: random.chance(0.5))
     }
 
+    static func unavailable(_ random: inout SeededRandom) -> Unavailable {
+        Unavailable(
+            many(&random) { random in
+                let target = random.chance(0.5) ? CommandTarget(hash: random.next()) : nil
+                return Unavailable.Answer(held(&random), target: target)
+            })
+    }
+
     /// One of each type.
     static func all(_ random: inout SeededRandom) -> [Message] {
         [
@@ -168,6 +176,7 @@ enum Samples {
             .published(Published(topic: "collection/a\(random.number(in: 0..<9))", body: "{}")),
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
             .effects(effects(&random)),
+            .unavailable(unavailable(&random)),
             .commitTime(CommitTime(.microseconds(Int64(random.number(in: 0..<3_600_000_001))))),
             .offers(offers(&random)), .control(control(&random)), .handover, .hint(hint(&random)),
             .submitted(submitted(&random)),

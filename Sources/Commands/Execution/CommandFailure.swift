@@ -14,7 +14,7 @@ public struct CommandFailure: Error, Sendable, Equatable {
         /// commands.
         case command = 0
         /// Not charged: a name that is not resolved, a refused or unreachable address, a timeout of connect
-        /// or TLS, a stall, 511, or any other 503.
+        /// or TLS, a stall, 511, or a 503 while the destination answers no other command.
         case link = 1
         /// No retry can succeed: another 4xx without `Retry-After`, a redirect within the host, a changed
         /// source, or an invalid payload. The command is given up.
@@ -55,6 +55,9 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// Whether the destination itself reported the failure, by a response or a certificate, so that it can be
     /// reached. The default is false.
     public var isAnswer = false
+
+    /// Whether the answer was 503. Three in a row, to different commands, open the circuit breaker of the destination.
+    package var isUnavailable = false
 
     /// Nothing was attempted: the command waits, uncharged, for ``retryAfter``, and the coordinator learns
     /// nothing about the destination. The fault is ``Fault/link`` then. The default is false.

@@ -57,6 +57,9 @@ actor Coordinator: LoopCallbackOwner {
 
     /// Refused connections so far, and whether the last sweep found more.
     private var refused = (count: 0, isGrowing: false)
+    /// Answers 503 whose transitions follow, by command.
+    private var unavailable: [CommandID: Unavailable.Answer] = [:]
+
     private var awake = AwakeTime()
     private var heartbeatTimer = PeriodicTimer()
     private var sweepTimer = PeriodicTimer()
@@ -188,6 +191,8 @@ actor Coordinator: LoopCallbackOwner {
 
     /// The backstop behind every message: reads from the store what no message told.
     private func sweep(now: MonotonicTime) {
+        // Their transitions were lost.
+        unavailable = [:]
         sweeper.sweep()
         schedules.sweep(now: now)
         control.loadCancellationRequests()
@@ -236,6 +241,8 @@ actor Coordinator: LoopCallbackOwner {
             case .published(let event): events.hub.published(event)
             case .effects(let message): receive(message)
             case .commitTime(let time): dispatch.dispatcher.report(seat: head.seat, commitTime: time)
+            case .unavailable(let message):
+                for answer in message.answers { unavailable[answer.execution.id] = answer }
             case .hello, .program, .offers, .control, .handover, .hint, .submitted: break
             }
         }
@@ -265,6 +272,10 @@ actor Coordinator: LoopCallbackOwner {
             var report = report
             report.event.transition.seat = seat
             let id = report.event.transition.id
+            if let answer = unavailable.removeValue(forKey: id), answer.execution.claim == report.event.transition.claim
+            {
+                report.unavailable = answer
+            }
             dispatch.dispatcher.transition(report, now: now)
             switch report.event.transition.status {
             case .new: released.append(id)
@@ -287,7 +298,7 @@ actor Coordinator: LoopCallbackOwner {
                 events.changed(submitted.commands.lazy.map(\.id))
                 dispatch.insert(submitted.commands, now: .now)
             case .hello, .state, .statuses, .transfers, .published, .program, .offers, .control, .handover, .effects,
-                .commitTime:
+                .commitTime, .unavailable:
                 break
             }
         }

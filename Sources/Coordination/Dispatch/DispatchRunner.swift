@@ -41,6 +41,7 @@ final class DispatchRunner {
         refill()
         let dispatches = dispatcher.dispatch(at: .now, now: now)
         lookUp(dispatcher.takeWanted())
+        readTargets(of: dispatcher.links.takeUnreadTargets())
         if dispatcher.links.takeUrgent() { control.publish() }
         for dispatch in dispatches { workers.send(dispatch) }
         // A queue that the dispatch has emptied is refilled now, not at the next report.
@@ -87,6 +88,19 @@ final class DispatchRunner {
                 }
                 insert(commands, now: .now)
             }
+        }
+    }
+
+    /// Reads which URLs commands ask for, so that one for another URL is the next probe.
+    private func readTargets(of ids: [CommandID]) {
+        guard !ids.isEmpty else { return }
+        store.read("Payloads of commands cannot be read") { store throws(StoreError) in
+            try ids.map { id throws(StoreError) in
+                (id, try store.payload(id).flatMap { CommandTarget(payload: $0) })
+            }
+        } then: { [self] found in
+            dispatcher.links.learn(Dictionary(found) { first, _ in first })
+            setNeeded()
         }
     }
 

@@ -92,7 +92,10 @@ extension Dispatcher {
         dueProbes = Set(due)
         for destination in due {
             let host = host(isFull: false, freeExtras: 0, now: now)
-            let probes = queue.commands(to: destination, ServiceClass.allCases).filter { command in
+            let waiting = queue.commands(to: destination, ServiceClass.allCases)
+            links.wantTargets(of: waiting, at: destination)
+            let probes = waiting.filter { command in
+                guard links.mayProbe(command, now: now) else { return false }
                 var load = load(ReadyKey(destination: destination, qos: command.qos), now: now)
                 guard load.availability == .circuitBreaker else { return false }
                 load.availability = .probe

@@ -7,13 +7,47 @@ extension LinkAdmission {
     /// Longer than any destination refuses, and far from the end of an `Int64` of nanoseconds.
     private static let maxAge: Duration = .seconds(10 * 366 * 86_400)
 
-    /// Whether one command is a better probe than another: one that has not failed since the circuit breaker
-    /// opened, then the one that failed longest ago; among equals the one with the fewest bytes, because they
+    /// URLs that are read at a time.
+    private static let maxTargets = 64
+
+    /// Notes that the URLs of these commands are to be read, where the circuit breaker asks for them.
+    mutating func wantTargets(of commands: [ReadyCommand], at destination: Destination) {
+        guard controller.circuitBreakers[destination]?.outage?.cause == .unavailable else { return }
+        for command in commands where targets[command.id] == nil {
+            if unreadTargets.count >= Self.maxTargets { return }
+            unreadTargets.insert(command.id)
+        }
+    }
+
+    /// Commands whose URLs are to be read, since the last call.
+    package mutating func takeUnreadTargets() -> [CommandID] {
+        defer { unreadTargets = [] }
+        return Array(unreadTargets)
+    }
+
+    /// Takes in URLs that were read.
+    package mutating func learn(_ targets: [CommandID: CommandTarget?]) {
+        self.targets.merge(targets) { $1 }
+    }
+
+    /// Whether the command may be the probe of its destination's circuit breaker now. One whose URL is not read yet
+    /// waits until any command may.
+    func mayProbe(_ command: ReadyCommand, now: MonotonicTime) -> Bool {
+        guard let circuitBreaker = controller.circuitBreakers[command.destination] else { return true }
+        guard circuitBreaker.outage?.cause == .unavailable, targets[command.id] == nil else {
+            return circuitBreaker.mayProbe(command.id, targets[command.id] ?? nil, now: now)
+        }
+        return circuitBreaker.nextProbe.map { now >= $0 } ?? circuitBreaker.isProbeDue(now: now)
+    }
+
+    /// Whether one command is a better probe than another: one whose URL was not answered 503; then one that has not
+    /// failed since the circuit breaker opened, then the one that failed longest ago; among equals the one with the fewest bytes, because they
     /// may be wasted.
     package func isBetterProbe(_ command: ReadyCommand, than other: ReadyCommand) -> Bool {
         let circuitBreaker = controller.circuitBreakers[command.destination]
-        func rank(_ command: ReadyCommand) -> (MonotonicTime, Int64, Int, Int64) {
+        func rank(_ command: ReadyCommand) -> (Int, MonotonicTime, Int64, Int, Int64) {
             (
+                circuitBreaker?.isOther(command.id, targets[command.id] ?? nil) ?? true ? 0 : 1,
                 circuitBreaker?.lastFailure(of: command.id) ?? MonotonicTime(nanoseconds: .min),
                 command.remaining ?? .max, command.qos.rawValue,
                 command.turn

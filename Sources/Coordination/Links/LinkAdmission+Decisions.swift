@@ -21,6 +21,7 @@ extension LinkAdmission {
         released.formUnion(outOfHours.subtracting(closed))
         outOfHours = closed
         claims = claims.filter { controller.isRunning($0.key) }
+        if !targets.isEmpty, !controller.answersUnavailable { targets = [:] }
     }
 
     mutating func adopt(_ new: NetworkDecisions) {

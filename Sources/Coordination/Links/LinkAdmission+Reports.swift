@@ -12,8 +12,8 @@ extension LinkAdmission {
         let reason = event.transition.reason ?? ""
         let outcome: TransferOutcome
         switch (event.transition.status, report.fault) {
-        case _ where report.isPushback:
-            outcome = .pushedBack(reason: reason, othersAreAnswered: report.fault == .command)
+        case _ where report.isUnavailable: outcome = .unavailable(reason: reason, report.unavailable?.target)
+        case _ where report.isPushback: outcome = .pushedBack
         case (_, .credential): outcome = .refused(.credential, reason: reason, isAnswer: report.isAnswer)
         case (_, .destination): outcome = .refused(.destination, reason: reason, isAnswer: report.isAnswer)
         case _ where report.failedForLink: outcome = .unreachable(reason: reason)
@@ -21,6 +21,7 @@ extension LinkAdmission {
         case (_, .link): outcome = .answered
         case (_, .final) where report.isAnswer: outcome = .answered
         case (.success, nil): outcome = .answered
+        case (_, .command) where report.isAnswer: outcome = .answeredWithError
         case (_, .command), (_, .reset), (_, .final): outcome = .undecided
         default: outcome = .withdrawn
         }
@@ -109,6 +110,9 @@ extension TransferSample {
 extension StatusReport {
     /// There was no answer: the connection broke, or was never made.
     var failedForLink: Bool { fault == .link && !isAnswer && !isPushback }
+
+    /// The answer was 503. Release 0.1.0 reports only those that it does not charge.
+    var isUnavailable: Bool { unavailable != nil || fault == .link && isPushback }
 
     /// Its connection broke, or its server still holds the former connection and answers 423: the transfer
     /// continues from where it is. A command that was refused because of the number of commands does not.

@@ -20,6 +20,10 @@ package struct LinkAdmission: Sendable {
     var outOfHours: Set<Destination> = []
     /// Claims of running transfers: an order names the execution that it means, not a later one.
     var claims: [CommandID: Int] = [:]
+    /// The URLs of commands that wait for destinations which answer everything by 503; nil where the payload names none.
+    var targets: [CommandID: CommandTarget?] = [:]
+    /// Commands whose URLs are to be read from the store.
+    var unreadTargets: Set<CommandID> = []
 
     package var policy: NetworkPolicy { controller.policy }
 
@@ -119,7 +123,8 @@ package struct LinkAdmission: Sendable {
     /// them.
     package mutating func offered(_ command: ReadyCommand, now: MonotonicTime) {
         guard command.destination != .none else { return }
-        controller.offered(command.id, to: LinkKey(command.destination, .up), now: now)
+        controller.offered(
+            command.id, targets[command.id] ?? nil, to: LinkKey(command.destination, .up), now: now)
         guard
             let decisions = controller.announce(
                 command.id, to: LinkKey(command.destination, CommandType.direction(of: command.type)), qos: command.qos,

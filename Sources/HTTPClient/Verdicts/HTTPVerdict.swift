@@ -17,8 +17,8 @@ internal import NIOHTTP1
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
 /// | other 4xx | final | – | no | with `Retry-After`: command, charged |
 /// | 502, 504 | command | yes | yes | |
-/// | 503 | link | no | no | slows the destination; `Retry-After` is a lower bound |
-/// | 503 while other commands are answered | command | yes | no | the same; ``DestinationEvidence`` decides |
+/// | 503 while other commands are answered | command | yes | no | slows the destination; `Retry-After` is a lower bound |
+/// | 503 with no answer to another command in 10 s | link | no | no | the same; `DestinationEvidence` decides |
 /// | 507 | destination | no | no | one probe a minute |
 /// | 511 | link | no | no | comes from the login page of a network, not from the destination |
 /// | other 5xx | command | yes | no | |
@@ -69,6 +69,7 @@ package struct HTTPVerdict {
         var failure = failure(code, head, body)
         failure?.isPushback = code == 429 || code == 503
         failure?.isAnswer = code != 511
+        failure?.isUnavailable = code == 503
         return failure
     }
 

@@ -25,9 +25,12 @@ extension WaitExplainer {
             next = "A probe goes when \(destination) is no longer held offline"
         }
         let repair =
-            circuitBreaker.cause == .credential
-            ? "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
-            : "remove the cause that \(destination) names"
+            switch circuitBreaker.cause {
+            case .credential:
+                "correct the credential for \(destination) in sluice.yaml, or what \(destination) grants it"
+            case .unavailable: "find out why \(destination) answers 503; a command for another URL there goes at once"
+            case .destination: "remove the cause that \(destination) names"
+            }
         return WaitReason(
             "circuitBreaker", "the circuit breaker of \(destination) is open\(since): \(circuitBreaker.reason)",
             threshold: "a probe that \(destination) accepts",

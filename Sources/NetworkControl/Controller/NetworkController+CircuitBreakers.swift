@@ -8,16 +8,22 @@ extension NetworkController {
         _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: MonotonicTime
     ) {
         let wasClosed = circuitBreakers[destination]?.isClosed ?? true
+        let closed = DestinationCircuitBreaker(interval: policy.probeInterval)
         switch outcome {
+        case .unavailable(let reason, let target):
+            circuitBreakers[destination, default: closed].unavailable(id, target, reason: reason, now: now)
         case .refused(let cause, let reason, _):
-            let closed = DestinationCircuitBreaker(interval: policy.probeInterval)
             circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
         case .answered: circuitBreakers[destination]?.accepted(id)
         case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
         // A server that is busy has not looked at the command.
-        case .undecided, .unreachable, .pushedBack: circuitBreakers[destination]?.undecided(id, now: now)
+        case .pushedBack, .answeredWithError: circuitBreakers[destination]?.answeredOtherwise(id, now: now)
+        case .undecided, .unreachable: circuitBreakers[destination]?.undecided(id, now: now)
         }
-        if circuitBreakers[destination]?.isClosed ?? true != wasClosed { changedCircuitBreakers.insert(destination) }
+        let isClosed = circuitBreakers[destination]?.isClosed ?? true
+        if isClosed != wasClosed { changedCircuitBreakers.insert(destination) }
+        // The commands that wait after a 503 need not wait longer.
+        if isClosed, !wasClosed { proven.append(destination) }
     }
 
     /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at
@@ -29,6 +35,9 @@ extension NetworkController {
         circuitBreakers[destination] = DestinationCircuitBreaker(
             openFor: cause, reason: reason, since: since, interval: policy.probeInterval, now: now)
     }
+
+    /// Whether a destination answers everything by 503.
+    package var answersUnavailable: Bool { circuitBreakers.values.contains { $0.outage?.cause == .unavailable } }
 
     /// Destinations whose circuit breaker opened or closed since the last call.
     package mutating func takeChangedCircuitBreakers() -> Set<Destination> {

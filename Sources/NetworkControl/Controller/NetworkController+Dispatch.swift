@@ -48,7 +48,7 @@ extension NetworkController {
     package func nextProbe(of key: LinkKey) -> MonotonicTime? {
         guard links[key]?.isForcedOffline != true else { return nil }
         // If both circuit breakers hold commands back, the later time counts.
-        return [links[key]?.circuitBreaker.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextProbe }]
+        return [links[key]?.circuitBreaker.nextProbe, key.destination.flatMap { circuitBreakers[$0]?.nextAttempt }]
             .compactMap { $0 }.max()
     }
 
@@ -88,17 +88,23 @@ extension NetworkController {
     package mutating func setWaiting(_ counts: [QualityOfService: Int], for key: LinkKey, now: MonotonicTime) {
         let before = waiting[key]
         waiting[key] = counts.values.contains { $0 > 0 } ? counts : nil
+        if let destination = key.destination, key.direction == .up, (before == nil) != (waiting[key] == nil) {
+            circuitBreakers[destination]?.asked(isAsking: before == nil, now: now)
+        }
         // The next tick of a link that runs transfers needs the number; of another, only whether commands
         // wait.
         if waiting[key] != nil, before == nil { _ = touch(key, now: now) }
     }
 
     /// The command goes out; while a circuit breaker is open, it is the probe.
-    package mutating func offered(_ id: CommandID, to key: LinkKey, now: MonotonicTime) {
+    /// - Parameter target: the URL that it asks for, where it is known.
+    package mutating func offered(
+        _ id: CommandID, _ target: CommandTarget? = nil, to key: LinkKey, now: MonotonicTime
+    ) {
         _ = touch(key, now: now)
         links[key]?.sent(id, now: now)
         for key in bothWays(key) { links[key]?.circuitBreaker.offered(id, now: now) }
-        if let destination = key.destination { circuitBreakers[destination]?.offered(id, now: now) }
+        if let destination = key.destination { circuitBreakers[destination]?.offered(id, target, now: now) }
     }
 
     /// High quality became runnable: other transfers yield before it has sent a byte.

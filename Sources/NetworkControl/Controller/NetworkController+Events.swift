@@ -18,12 +18,14 @@ extension NetworkController {
         case .undecided, .refused(_, _, isAnswer: false):
             links[key]?.ended(id)
             undecided(id, bothWays(key), now: now)
-        case .pushedBack(let reason, let othersAreAnswered):
+        case .pushedBack, .unavailable:
             let inFlight = inFlight(at: key)
             links[key]?.refused(id, inFlight: inFlight, now: now)
-            // A server that answers no other command cannot be reached.
-            guard othersAreAnswered else { return unreachable(id, key, reason, now: now) }
-            undecided(id, bothWays(key), now: now)
+            // An answer is an answer: the link works.
+            answered(id, key, now: now)
+        case .answeredWithError:
+            links[key]?.ended(id)
+            answered(id, key, now: now)
         case .answered, .refused(_, _, isAnswer: true):
             let inFlight = inFlight(at: key)
             links[key]?.accepted(id, inFlight: inFlight, now: now)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// * Refusals of everything: redirects of all commands to one other destination (a captive portal, or a site
 ///   that moved), a refused credential, no space. Such a refusal is the destination's failure, not the
 ///   command's.
-/// * Answers to other commands. If there are some, a 503 is the command's failure, not the link's.
+/// * Answers to other commands. If there are some, a 503 is the command's failure, and charged.
 final class DestinationEvidence: Sendable {
     private struct RefusalHistory {
         /// Commands that were redirected to ``target``, without another answer between them.
@@ -49,8 +49,8 @@ final class DestinationEvidence: Sendable {
     /// * A redirect to another host is the command's fault at first: it is charged and tried again. A
     ///   redirect within the host is final. From the third command on that is redirected to the same target,
     ///   it is the destination's fault.
-    /// * A 503 is the link's fault. It is the command's if the destination has answered another command since
-    ///   the request began, or within ``answerMemory``.
+    /// * A 503 is the command's fault if the destination has answered another command since the request began, or
+    ///   within ``answerMemory``. Otherwise it is not charged, and waits as after a failure of the link.
     /// * A reset stays undecided. A destination that restarts resets all connections, moments after it has
     ///   answered on them. Only the executor sees whether the other connections are reset too.
     /// - Parameters:

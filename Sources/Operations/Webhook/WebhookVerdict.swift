@@ -11,7 +11,7 @@ internal import HTTPClient
 /// | 410 | final | the receiver wants no more messages: the endpoint is paused (``WebhookEndpointState``) |
 /// | other 4xx | command, charged | a receiver is mended within days; 429 is a push-back |
 /// | 502, 504 | command, charged, push-back | also those of a proxy |
-/// | 503 | link, push-back | |
+/// | 503 | push-back | charged while other messages are answered there, else uncharged |
 /// | 511 | link | comes from the login page of a network |
 /// | other | command, charged | |
 ///
@@ -30,6 +30,7 @@ struct WebhookVerdict: Sendable {
         if failure.fault == .final { failure.retryAfter = nil }
         failure.isPushback = [429, 502, 503, 504].contains(response.status)
         failure.isAnswer = response.status != 511
+        failure.isUnavailable = response.status == 503
         return failure
     }
 

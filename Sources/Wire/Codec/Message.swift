@@ -10,6 +10,7 @@ package enum Message: Sendable, Equatable {
     case program(Program)
     case effects(EffectsReport)
     case commitTime(CommitTime)
+    case unavailable(Unavailable)
     case offers(Offers)
     case control(ControlState)
     /// The control state that follows, whose head it has, is of a coordinator that has not decided on the transfers of
@@ -28,6 +29,7 @@ package enum Message: Sendable, Equatable {
         case .program: 6
         case .effects: 7
         case .commitTime: 8
+        case .unavailable: 9
         case .offers: 16
         case .control: 17
         case .handover: 18
@@ -57,6 +59,7 @@ extension Message {
         case .program(let body): body.write(to: &writer)
         case .effects(let body): body.write(to: &writer)
         case .commitTime(let body): body.write(to: &writer)
+        case .unavailable(let body): body.write(to: &writer)
         case .offers(let body): body.write(to: &writer)
         case .control(let body): body.write(to: &writer)
         case .handover: break
@@ -73,7 +76,8 @@ extension Message {
         case .offers(let body): 64 + 48 * body.offers.count
         case .submitted(let body): 64 + 96 * body.commands.count
         case .effects(let body): 64 + 96 * (body.events.count + body.ready.count)
-        case .hello, .state, .transfers, .published, .program, .control, .handover, .hint, .commitTime: 256
+        case .hello, .state, .transfers, .published, .program, .control, .handover, .hint, .commitTime, .unavailable:
+            256
         }
     }
 
@@ -102,6 +106,7 @@ extension Message {
         case 6: message = .program(try Program(from: &reader))
         case 7: message = .effects(try EffectsReport(from: &reader))
         case 8: message = .commitTime(try CommitTime(from: &reader))
+        case 9: message = .unavailable(try Unavailable(from: &reader))
         case 16: message = .offers(try Offers(from: &reader))
         case 17: message = .control(try ControlState(from: &reader))
         case 18: message = .handover

@@ -8,6 +8,8 @@ package struct StatusReport: Sendable, Equatable {
     package var isPushback: Bool
     /// A response of the destination says that it failed.
     package var isAnswer: Bool
+    /// The answer was 503 to this. It is not a part of the frame, but of an ``Unavailable`` before it.
+    package var unavailable: Unavailable.Answer?
 
     /// Reports in one frame, at most.
     package static let maxCount = 0xFFFF

@@ -77,7 +77,8 @@ extension Executor {
         case (.end(let id, let claim, _), .done(let transitions, let retries)):
             guard let gone = state.slots.held.endCommitted(id, claim: claim) else { return }
             state.report(
-                transitions, of: gone.execution.command, retries: retries, failure: gone.failure, shard: shard)
+                transitions, of: gone.execution.command, retries: retries, failure: gone.failure,
+                unavailable: gone.unavailable, shard: shard)
             state.measure(gone, transitions, retries: retries, now: now)
             state.retire(gone)
         case (.offset, _):
@@ -120,16 +121,18 @@ extension Executor.State {
     }
 
     fileprivate mutating func report(
-        _ transitions: [Transition], of command: Command, retries: Int, failure: CommandFailure? = nil, shard: Int
+        _ transitions: [Transition], of command: Command, retries: Int, failure: CommandFailure? = nil,
+        unavailable: Unavailable.Answer? = nil, shard: Int
     ) {
         for transition in transitions {
             let event = StatusEvent(
                 transition: transition, type: command.type, qos: command.qos, destination: command.destination,
                 retries: retries, shard: shard)
-            reports.append(
-                StatusReport(
-                    event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false,
-                    isAnswer: failure?.isAnswer ?? false))
+            var report = StatusReport(
+                event: event, fault: failure?.fault, isPushback: failure?.isPushback ?? false,
+                isAnswer: failure?.isAnswer ?? false)
+            report.unavailable = unavailable
+            reports.append(report)
         }
     }
 
@@ -153,5 +156,14 @@ extension Executor.State {
         if reading.bytes > 0 {
             totals[link, default: LinkTotals()].add(reading.bytes, gone.execution.command.qos.serviceClass)
         }
+    }
+}
+
+extension HeldCommands.Gone {
+    /// The answer 503 that ended the execution.
+    fileprivate var unavailable: Unavailable.Answer? {
+        guard failure?.isUnavailable == true else { return nil }
+        return Unavailable.Answer(
+            CommandClaim(id: execution.id, claim: execution.claim), target: CommandTarget(payload: execution.payload))
     }
 }

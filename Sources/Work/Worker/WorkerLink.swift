@@ -117,6 +117,8 @@ actor WorkerLink {
         for start in stride(from: 0, to: reports.count, by: Self.maxReports) {
             let end = min(start + Self.maxReports, reports.count)
             let part = end - start == reports.count ? reports : Array(reports[start..<end])
+            let unavailable = part.compactMap(\.unavailable)
+            if !unavailable.isEmpty { send(.unavailable(Unavailable(unavailable))) }
             send(.statuses(state, part))
         }
     }

@@ -58,6 +58,51 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: after(120))).count == 4)
     }
 
+    /// The report of a command that was answered 503.
+    private func unavailable(_ command: ReadyCommand, url: UInt64?) -> StatusReport {
+        var report = report(command, .new, fault: .link, reason: "the answer was 503")
+        (report.isPushback, report.isAnswer) = (true, true)
+        report.unavailable = Unavailable.Answer(
+            CommandClaim(id: command.id, claim: 1), target: url.map { CommandTarget(hash: $0) })
+        return report
+    }
+
+    @Test func `three URLs that answer 503 hold up no command for another URL`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        let commands = (1...8).map { ready($0, to: host) }
+        for command in commands.prefix(3) {
+            dispatcher.transition(unavailable(command, url: UInt64(command.turn)), now: .zero)
+        }
+        #expect(isOpen(dispatcher))
+        #expect(dispatcher.links.controller.level(of: LinkKey(host, .up)) != .offline)
+        // The first seven are for a URL that was answered 503, and smaller.
+        var waiting = Array(commands[3...])
+        for index in waiting.indices { waiting[index].remaining = waiting[index].turn == 8 ? 1 << 30 : 1 }
+        dispatcher.insert(waiting)
+        #expect(probe(&dispatcher, now: after(nanoseconds: 1)) == nil, "the URLs are not known yet")
+        let unread = dispatcher.links.takeUnreadTargets()
+        #expect(Set(unread.map(\.high)) == [4, 5, 6, 7, 8])
+        dispatcher.links.learn(
+            Dictionary(uniqueKeysWithValues: unread.map { ($0, CommandTarget(hash: $0.high == 8 ? 9 : 1)) }))
+        #expect(probe(&dispatcher, now: after(nanoseconds: 2)) == 8)
+        #expect(value(dispatcher.links.takeUnreadTargets()).isEmpty)
+        dispatcher.transition(report(commands[7], .success), now: after(nanoseconds: 3))
+        #expect(!isOpen(dispatcher))
+        #expect(numbers(dispatcher.dispatch(at: at, now: after(nanoseconds: 4))).isEmpty == false)
+        #expect(Set(dispatcher.takeWanted().map(\.high)) == [1, 2, 3], "they wait no longer")
+    }
+
+    @Test func `a charged 503 counts like one that is not charged`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        for number in Int64(1)...3 {
+            #expect(!isOpen(dispatcher))
+            var report = unavailable(ready(number, to: host), url: nil)
+            (report.fault, report.event.transition.status) = (.command, .error)
+            dispatcher.transition(report, now: .zero)
+        }
+        #expect(isOpen(dispatcher))
+    }
+
     @Test func `loopback has a circuit breaker too`() {
         var dispatcher = dispatcher(concurrency: 32)
         let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)

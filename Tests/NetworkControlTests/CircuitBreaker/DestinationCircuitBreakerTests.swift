@@ -58,6 +58,112 @@ import Testing
         }
     }
 
+    // MARK: 503
+
+    private func target(_ number: UInt64) -> CommandTarget { CommandTarget(hash: number) }
+
+    /// One that three commands for URLs 1 to 3 have opened at 0 s by 503.
+    private func unavailable() -> DestinationCircuitBreaker {
+        var circuitBreaker = closed()
+        for number in UInt64(1)...3 {
+            #expect(circuitBreaker.isClosed)
+            circuitBreaker.unavailable(id(number), target(number), reason: "503 of \(number)", now: at(0))
+        }
+        #expect(circuitBreaker.outage?.cause == .unavailable && circuitBreaker.outage?.reason == "503 of 3")
+        return circuitBreaker
+    }
+
+    @Test func `503 to one command, or with other answers between, opens no circuit breaker`() {
+        let others: [(inout DestinationCircuitBreaker) -> Void] = [
+            { $0.accepted(id(9)) }, { $0.answeredOtherwise(id(9), now: at(0)) },
+            { $0.refused(id(9), .credential, reason: "401", now: at(0)) },
+        ]
+        for other in others {
+            var circuitBreaker = closed()
+            for _ in 1...9 { circuitBreaker.unavailable(id(1), nil, reason: "503", now: at(0)) }
+            circuitBreaker.unavailable(id(2), nil, reason: "503", now: at(0))
+            other(&circuitBreaker)
+            circuitBreaker.unavailable(id(3), nil, reason: "503", now: at(0))
+            circuitBreaker.unavailable(id(4), nil, reason: "503", now: at(0))
+            #expect(circuitBreaker.isClosed)
+            circuitBreaker.unavailable(id(1), nil, reason: "503", now: at(0))
+            #expect(!circuitBreaker.isClosed)
+        }
+    }
+
+    @Test func `a command for another URL is a probe at once, one a second and eight in a row`() {
+        var circuitBreaker = unavailable()
+        var (now, others) = (at(0), 0)
+        #expect(!circuitBreaker.mayProbe(id(10), target(1), now: now), "its URL was answered 503")
+        #expect(!circuitBreaker.mayProbe(id(1), target(99), now: now), "it was answered 503 itself")
+        for number in UInt64(11)...60 {
+            // Where any command may go, one for a known URL goes, so that the wait for it grows.
+            let isAny = circuitBreaker.nextProbe ?? .zero <= now
+            if !isAny, circuitBreaker.mayProbe(id(number), target(number), now: now) {
+                circuitBreaker.offered(id(number), target(number), now: now)
+                #expect(!circuitBreaker.mayProbe(id(77), target(77), now: now), "one at a time")
+                circuitBreaker.unavailable(id(number), target(number), reason: "503", now: now)
+                #expect(!circuitBreaker.mayProbe(id(77), target(77), now: now + .milliseconds(499)))
+                others += 1
+            } else if isAny {
+                circuitBreaker.offered(id(1), target(1), now: now)
+                circuitBreaker.unavailable(id(1), target(1), reason: "503", now: now)
+            }
+            now += .milliseconds(500)
+        }
+        #expect(others == DestinationCircuitBreaker.maxOtherProbes)
+    }
+
+    @Test func `any command is a probe after 1 s, then after twice as long each time, at most 30 s`() {
+        var circuitBreaker = unavailable()
+        var (now, waits): (MonotonicTime, [Double]) = (at(0), [])
+        for _ in 1...8 {
+            let next = circuitBreaker.nextProbe ?? .zero
+            #expect(!circuitBreaker.mayProbe(id(1), target(1), now: next - .nanoseconds(1)))
+            #expect(circuitBreaker.mayProbe(id(1), target(1), now: next))
+            waits.append((next - now).seconds)
+            now = next
+            circuitBreaker.offered(id(1), target(1), now: now)
+            circuitBreaker.unavailable(id(1), target(1), reason: "503", now: now)
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 30, 30, 30])
+    }
+
+    @Test func `any other answer closes a circuit breaker that 503 has opened`() {
+        let answers: [(inout DestinationCircuitBreaker) -> Void] = [
+            { $0.accepted(id(9)) }, { $0.answeredOtherwise(id(9), now: at(1)) },
+            { $0.refused(id(9), .credential, reason: "401", now: at(1)) },
+        ]
+        for answer in answers {
+            var circuitBreaker = unavailable()
+            answer(&circuitBreaker)
+            #expect(circuitBreaker.isClosed)
+        }
+        var circuitBreaker = unavailable()
+        circuitBreaker.refused(id(9), .destination, reason: "507", now: at(1))
+        #expect(circuitBreaker.outage?.cause == .destination, "507 opens it at once")
+    }
+
+    @Test(arguments: [false, true])
+    func `a circuit breaker that no command has asked for 30 s lets the next one probe at once`(is503: Bool) {
+        var circuitBreaker = is503 ? unavailable() : open()
+        if is503 {
+            circuitBreaker.asked(isAsking: true, now: at(0))
+            for number in UInt64(4)...40 {
+                guard circuitBreaker.nextProbe ?? .zero < at(60) else { break }
+                let now = circuitBreaker.nextProbe ?? .zero
+                circuitBreaker.offered(id(number), target(1), now: now)
+                circuitBreaker.unavailable(id(number), target(1), reason: "503", now: now)
+            }
+        }
+        circuitBreaker.asked(isAsking: false, now: at(32))
+        var early = circuitBreaker
+        early.asked(isAsking: true, now: at(61))
+        #expect(early.nextProbe == circuitBreaker.nextProbe)
+        circuitBreaker.asked(isAsking: true, now: at(62))
+        #expect(circuitBreaker.isProbeDue(now: at(62)) && circuitBreaker.mayProbe(id(1), target(1), now: at(62)))
+    }
+
     struct Ending: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var happens: @Sendable (inout DestinationCircuitBreaker) -> Void
@@ -204,7 +310,9 @@ import Testing
         Outcome(testDescription: "answered", outcome: .answered, closes: true, isAnswer: true),
         Outcome(testDescription: "undecided", outcome: .undecided),
         Outcome(testDescription: "unreachable", outcome: .unreachable(reason: "refused")),
-        Outcome(testDescription: "503", outcome: .pushedBack(reason: "503")),
+        Outcome(testDescription: "503", outcome: .unavailable(reason: "503")),
+        Outcome(testDescription: "429", outcome: .pushedBack),
+        Outcome(testDescription: "500", outcome: .answeredWithError),
         Outcome(testDescription: "507", outcome: .refused(.destination, reason: "507"), isAnswer: true),
         Outcome(
             testDescription: "no file of the credential",

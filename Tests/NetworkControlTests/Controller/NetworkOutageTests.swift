@@ -79,13 +79,27 @@ import Testing
         #expect(!rig.network.admits(.utility, to: key("b"), now: rig.now))
     }
 
-    @Test func `503 at a limit of one takes the destination offline`() {
+    @Test(arguments: [TransferOutcome.unavailable(reason: "503"), .pushedBack, .answeredWithError])
+    func `no answer takes a link offline, and each brings it back`(_ outcome: TransferOutcome) {
         var rig = NetworkRig()
         for number in UInt64(1)...20 {
             rig.now += .seconds(1)
-            rig.network.ended(id(number), to: key("a"), outcome: .pushedBack(reason: "503"), now: rig.now)
+            rig.network.ended(id(number), to: key("a"), outcome: outcome, now: rig.now)
+            #expect(rig.network.level(of: key("a")) != .offline)
+        }
+        for number in UInt64(1)...2 {
+            rig.network.ended(id(number), to: key("a"), outcome: .unreachable(reason: "refused"), now: rig.now)
+        }
+        rig.network.ended(id(3), to: key("a"), outcome: outcome, now: rig.now)
+        rig.network.ended(id(4), to: key("a"), outcome: .unreachable(reason: "refused"), now: rig.now)
+        #expect(rig.network.level(of: key("a")) != .offline, "three failures, with an answer between them")
+        for number in UInt64(5)...6 {
+            rig.network.ended(id(number), to: key("a"), outcome: .unreachable(reason: "refused"), now: rig.now)
         }
         #expect(rig.network.level(of: key("a")) == .offline)
+        rig.network.offered(id(7), to: key("a"), now: rig.now)
+        rig.network.ended(id(7), to: key("a"), outcome: outcome, now: rig.now)
+        #expect(rig.network.level(of: key("a")) != .offline)
     }
 
     // MARK: A receiver that pauses

@@ -62,7 +62,7 @@ extension Simulation {
             figures.rejected += 1
             if isLate { figures.lateRejected += 1 }
             released[server, default: []].append((id, size, offset, qos, progressAt))
-            network.ended(id, to: key, outcome: .pushedBack(reason: "503"), now: clock)
+            network.ended(id, to: key, outcome: .pushedBack, now: clock)
             decisions = network.decide(now: clock)
             return
         }

@@ -5,7 +5,7 @@ internal import HTTPClient
 ///
 /// | code or status | decision |
 /// |---|---|
-/// | SlowDown, ServiceUnavailable, 503 | link, push-back |
+/// | SlowDown, ServiceUnavailable, 503 | push-back; charged while other commands are answered, else uncharged |
 /// | InternalError, RequestTimeout, OperationAborted, IncompleteBody | charged |
 /// | 408, 421, 423, 425, 429, 500, 502, 504 and other 5xx | charged; 429 is a push-back |
 /// | InvalidAccessKeyId, SignatureDoesNotMatch, ExpiredToken, InvalidToken, 401 | credential |
@@ -84,7 +84,9 @@ struct S3Verdict: Sendable {
     // MARK: Rows
 
     private func slowDown(_ refusal: S3Refusal) -> S3Decision {
-        .fail(failure(.link, refusal, isPushback: true))
+        var failure = failure(.link, refusal, isPushback: true)
+        failure.isUnavailable = refusal.status == 503
+        return .fail(failure)
     }
 
     private func charged(_ refusal: S3Refusal, _ attempt: S3Attempt) -> S3Decision {

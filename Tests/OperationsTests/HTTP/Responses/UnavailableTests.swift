@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [429, 500, 502, 503, 504])
+    func `only 503 is marked as unavailable`(_ status: Int) async throws {
+        try await withServer("* * : read; answer \(status)") { server, harness in
+            let file = try harness.directory.file("a", sample(1000))
+            let failure = try await harness.outcome(file: file, to: "\(server.origin)/a").failure
+            #expect(failure?.isUnavailable == (status == 503), "\(failure?.reason ?? "")")
+        }
+    }
+
     @Test func `a destination that answers 503 to everything charges no command`() async throws {
         try await withServer("* * : read; answer 503") { server, harness in
             let file = try harness.directory.file("a", sample(1000))
