@@ -196,7 +196,7 @@ package struct Admission: Sendable {
 
     /// When the next probe is paid for; nil where the end of another is awaited.
     func nextProbe(slots: Int, now: MonotonicTime) -> MonotonicTime? {
-        probes.free(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
+        probes.freeForFailing(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
     }
 
     mutating func setPauses(_ pauses: [Pause]) {

@@ -7,6 +7,9 @@ internal import Host
 /// A command is a probe in this sense while its destination is offline, has an open circuit breaker, has
 /// failed without an answer since, or has never answered. An attempt that is answered costs nothing, because
 /// a network that is back brings back thousands of destinations at once.
+///
+/// Destinations that failed hold at most half of the slots. Each attempt may last as long as a connect, 10 s, or a
+/// look-up, 40 s, and a destination that was never tried would wait for their ends.
 struct ProbeBudget: Sendable {
     /// Failed attempts a second, and in one moment: about 5 % of a core for the coordinator (2 ms each,
     /// measured).
@@ -16,24 +19,30 @@ struct ProbeBudget: Sendable {
     private var tokens = burst
     private var filledAt = MonotonicTime.zero
     private(set) var inFlight = 0
+    private var failingInFlight = 0
 
     /// Slots that probes may hold; the other slots are for destinations that answer.
     static func maxSlots(of slots: Int) -> Int { max(slots * 3 / 4, 4) }
 
+    /// Of these, the slots that failing destinations may hold.
+    static func maxFailingSlots(of slots: Int) -> Int { maxSlots(of: slots) / 2 }
+
     /// - Parameter isFailing: whether the destination's last attempt failed; otherwise it was never tried.
     func admits(isFailing: Bool, slots: Int, now: MonotonicTime) -> Bool {
-        inFlight < Self.maxSlots(of: slots) && (!isFailing || tokens(now: now) >= 1)
+        isFailing ? free(slots: slots, now: now) > 0 : free(slots: slots) > 0
     }
 
     mutating func began(isFailing: Bool, now: MonotonicTime) {
         inFlight += 1
         guard isFailing else { return }
+        failingInFlight += 1
         tokens = tokens(now: now) - 1
         filledAt = now
     }
 
     mutating func ended(wasFailing: Bool, isAnswered: Bool, now: MonotonicTime) {
         inFlight -= 1
+        if wasFailing { failingInFlight -= 1 }
         guard wasFailing, isAnswered else { return }
         tokens = min(tokens(now: now) + 1, Self.burst)
         filledAt = now
@@ -42,8 +51,13 @@ struct ProbeBudget: Sendable {
     /// Probes that may begin now.
     func free(slots: Int) -> Int { max(Self.maxSlots(of: slots) - inFlight, 0) }
 
+    /// Attempts at failing destinations that may begin now, but for the rate.
+    func freeForFailing(slots: Int) -> Int {
+        min(free(slots: slots), max(Self.maxFailingSlots(of: slots) - failingInFlight, 0))
+    }
+
     /// Attempts at failing destinations that may begin now within the rate.
-    func free(slots: Int, now: MonotonicTime) -> Int { min(free(slots: slots), Int(tokens(now: now))) }
+    func free(slots: Int, now: MonotonicTime) -> Int { min(freeForFailing(slots: slots), Int(tokens(now: now))) }
 
     /// When the rate allows the next attempt at a failing destination; nil where it does now.
     func nextToken(now: MonotonicTime) -> MonotonicTime? {

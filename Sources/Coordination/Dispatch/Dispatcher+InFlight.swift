@@ -28,6 +28,9 @@ extension Dispatcher {
             }
             return
         case .new, .blocked:
+            if yielding.contains(id), report.fault == nil {
+                firstTryYielded(id, to: report.event.destination, now: now)
+            }
             if let entry = inFlight[id], entry.offeredAt == nil {
                 releasedAt[entry.group] = now
                 if report.isReconnecting, entry.grant.serviceClass != .high { reconnecting[id] = (entry.group, now) }
@@ -129,6 +132,7 @@ extension Dispatcher {
     }
 
     private mutating func removeInFlight(_ id: CommandID, isAnswered: Bool, now: MonotonicTime) {
+        yielding.remove(id)
         guard let entry = inFlight.removeValue(forKey: id) else { return }
         admission.ended(entry.grant, isAnswered: isAnswered, now: now)
         if let limit = entry.limit { rates.ended(limit) }

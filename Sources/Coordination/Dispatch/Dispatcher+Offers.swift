@@ -34,6 +34,7 @@ extension Dispatcher {
             offerFloor(command, to: &candidates, now: now)
         }
         preemptForSlots(now: now)
+        yieldFirstTries(now: now)
         return candidates.compactMap { candidate in
             let seat = candidate.record.seat
             guard !candidate.offers.isEmpty, let first = seats[seat]?.offered(candidate.offers.count, now: now) else {
@@ -185,7 +186,8 @@ extension Dispatcher {
         }
         let entry = InFlightCommand(
             seat: candidate.record.seat, grant: grant, suspect: command.suspect, offeredAt: now, since: now,
-            limit: command.limit, tokens: rates.take(for: ReadyKey(command), now: now))
+            isFirstTry: load.isLinked && !load.isProven && !load.isFailing, limit: command.limit,
+            tokens: rates.take(for: ReadyKey(command), now: now))
         addInFlight(command.id, entry, now: now)
         if !reconnecting.isEmpty { reconnecting[command.id] = nil }
         if !dueProbes.isEmpty { dueProbes.remove(command.destination) }

@@ -43,6 +43,9 @@ package struct Dispatcher: Sendable {
     var schedule = ProbeSchedule()
     /// Destinations whose circuit breaker lets a probe out.
     var dueProbes: Set<Destination> = []
+    /// First tries that were told to make way, and when that is looked at next.
+    var yielding: Set<CommandID> = []
+    var yieldsAt = MonotonicTime.zero
     /// Commands that must be looked up in the store: their wait is over, or one of them is to be a probe.
     var wanted: [CommandID] = []
 

@@ -11,6 +11,8 @@ struct InFlightCommand: Sendable {
     var offeredAt: MonotonicTime?
     /// When it was offered.
     var since: MonotonicTime
+    /// Its destination was never tried when it was offered.
+    var isFirstTry = false
     /// The name of its rate limit.
     var limit: String?
     /// The limits that gave a token for this offer. Empty once the offer is claimed.

@@ -7,6 +7,7 @@ struct ParkedGroups: Sendable {
     private var takesNewest = false
 
     var isEmpty: Bool { groups.isEmpty }
+    var count: Int { groups.count }
 
     /// Does nothing where the group is there.
     mutating func append(_ group: ReadyQueue.Group) {

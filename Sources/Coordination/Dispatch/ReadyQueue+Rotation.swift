@@ -70,6 +70,9 @@ extension ReadyQueue {
     /// A destination that fails waits until it may be tried.
     package var awaitsProbe: Bool { !failing.isEmpty }
 
+    /// Destinations that were never tried and wait until one of them may be.
+    var untriedCount: Int { untried.count }
+
     /// The rate limits that groups wait for.
     var awaitedLimits: [RateLimits.Name] { Array(awaiting.keys) }
 

@@ -94,6 +94,7 @@ extension TransferOrder.Cause {
         case .contention(let link): "high quality of service needs \(link.name)"
         case .slotForHigh: "high quality of service waits for a slot at the destination"
         case .slotsForMiddle: "middle quality of service has fewer than half of the slots"
+        case .firstTry: "no answer yet, and other destinations wait for their first try"
         }
     }
 }

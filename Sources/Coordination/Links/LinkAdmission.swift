@@ -140,7 +140,17 @@ package struct LinkAdmission: Sendable {
         controller.ended(id, to: LinkKey(destination, .up), outcome: .withdrawn, now: now)
     }
 
-    /// Cuts transfers of low QoS whose slots a higher class needs.
+    /// Whether a running command has neither an answer nor an acknowledged byte, and its destination has never had one.
+    func isUnanswered(_ id: CommandID, at destination: Destination) -> Bool {
+        controller.isUnanswered(id, to: LinkKey(destination, .up))
+    }
+
+    /// The first try of a destination has made way for others.
+    mutating func firstTryYielded(at destination: Destination) {
+        controller.firstTryYielded(LinkKey(destination, .up))
+    }
+
+    /// Cuts transfers whose slots others need.
     mutating func preempt(_ ids: [CommandID], for cause: TransferOrder.Cause, now: MonotonicTime) {
         guard let decisions = controller.preempt(ids, for: cause, now: now) else { return }
         adopt(decisions)

@@ -36,7 +36,22 @@ extension NetworkController {
     }
 
     /// The last attempts to reach the destination failed.
-    package func isFailing(_ key: LinkKey) -> Bool { links[key]?.circuitBreaker.isFailing ?? false }
+    package func isFailing(_ key: LinkKey) -> Bool {
+        guard let link = links[key] else { return false }
+        return link.circuitBreaker.isFailing || link.hasYielded && !link.hasAnswered
+    }
+
+    /// The command runs without an answer or an acknowledged byte, to a destination that has never had one, and may be
+    /// stopped.
+    package func isUnanswered(_ id: CommandID, to key: LinkKey) -> Bool {
+        guard links[key]?.hasAnswered != true, orders[id] == nil, let sample = transfers[id]?.sample else {
+            return false
+        }
+        return sample.isIdempotent && sample.acknowledged == 0
+    }
+
+    /// The first try of the destination has made way for others.
+    package mutating func firstTryYielded(_ key: LinkKey) { links[key]?.hasYielded = true }
 
     /// `background` may not begin there now.
     package func isOutOfHours(_ key: LinkKey) -> Bool {

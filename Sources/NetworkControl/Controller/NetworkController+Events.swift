@@ -94,8 +94,15 @@ extension NetworkController {
         routes[destination] = route
         forgetUplink(before)
         if (route == .local) != (before == .local) {
-            // Measurements of the one kind of link do not apply to the other.
-            for direction in Direction.allCases { remove(LinkKey(destination, direction)) }
+            // Measurements of the one kind of link do not apply to the other. That the destination lives does: it
+            // does not count as never tried.
+            for key in Direction.allCases.map({ LinkKey(destination, $0) }) {
+                let hasAnswered = links[key]?.hasAnswered == true
+                remove(key)
+                guard hasAnswered else { continue }
+                _ = touch(key, now: now)
+                links[key]?.hasAnswered = true
+            }
         }
         for direction in Direction.allCases {
             let key = LinkKey(destination, direction)

@@ -56,7 +56,11 @@ extension NetworkController {
     ) {
         for id in ids where orders[id] == nil {
             orders[id] = TransferOrder(id: id, verb: verb, cause: cause)
-            if verb == .cut, transfers[id]?.sample.isResumable == false { restarts[id, default: 0] += 1 }
+            // One that has sent nothing does not start over.
+            guard verb == .cut, let sample = transfers[id]?.sample, !sample.isResumable, sample.acknowledged > 0 else {
+                continue
+            }
+            restarts[id, default: 0] += 1
         }
         if let wave, !ids.isEmpty { lastCuts[wave] = now }
     }

@@ -19,6 +19,8 @@ package struct TransferOrder: Sendable, Equatable {
         case slotForHigh
         /// Middle quality has fewer than half of the slots.
         case slotsForMiddle
+        /// Its destination has not answered yet, and others were never tried.
+        case firstTry
     }
 
     package var id: CommandID

@@ -13,6 +13,8 @@ package struct LinkController: Sendable {
     package private(set) var isForcedOffline = false
     /// The destination has answered, or taken bytes.
     package var hasAnswered = false
+    /// Its first try was stopped before an answer, so that others could be tried.
+    var hasYielded = false
     package private(set) var lastInterval = LinkInterval()
     var planner = PreemptionPlanner()
     var paceOrigin = PaceOrigin()
@@ -180,6 +182,7 @@ package struct LinkController: Sendable {
     }
 
     package mutating func restore(_ history: LinkHistory, now: MonotonicTime) {
+        hasAnswered = hasAnswered || history.reference > 0 && history.offline == nil
         if history.reference > 0 { estimator.restore(reference: history.reference, flows: history.flows, now: now) }
         concurrency.restore(limit: history.limit)
         pushback.restore(limit: history.limit)
