@@ -113,3 +113,30 @@ public struct CommandFailure: Error, Sendable, Equatable {
         return judged
     }
 }
+
+extension CommandFailure {
+    /// The failure of an operation that threw another error, which is charged.
+    package init(thrown error: any Error, by type: String, ambiguous: Bool) {
+        let reason =
+            error is CancellationError
+            ? "the operation “\(type)” gave up a part of its work, although it was not told to stop"
+            : "the operation “\(type)” failed: \(error.words)"
+        self.init(.command, reason: reason, ambiguous: ambiguous)
+    }
+}
+
+extension Error {
+    /// The error in words, for a reason: its description, or the name of its case (“invalid header token”).
+    package var words: String {
+        if self is CancellationError { return "it was stopped" }
+        if let failure = self as? CommandFailure { return failure.reason }
+        let text = "\(self)"
+        guard !(self is any CustomStringConvertible), text.first?.isLowercase == true, text.allSatisfy(\.isLetter)
+        else {
+            return text
+        }
+        return text.reduce(into: "") { words, letter in
+            words += letter.isUppercase ? " \(letter.lowercased())" : "\(letter)"
+        }
+    }
+}

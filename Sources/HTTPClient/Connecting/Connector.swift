@@ -1,3 +1,4 @@
+internal import Commands
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -94,7 +95,7 @@ final class Connector: Sendable {
                 return try Self.handshake(handler, on: channel, deadline)
             } catch {
                 channel.close(promise: nil)
-                return channel.eventLoop.makeFailedFuture(HTTPError.local("no TLS for \(origin): \(error)"))
+                return channel.eventLoop.makeFailedFuture(HTTPError.local("no TLS for \(origin): \(error.words)"))
             }
         }
     }

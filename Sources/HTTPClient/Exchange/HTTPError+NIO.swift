@@ -1,3 +1,4 @@
+internal import Commands
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -22,11 +23,11 @@ extension HTTPError {
             NIOSSLError.uncleanShutdown:
             self = .closed
         case HTTPParserError.headerOverflow: self = .headTooLarge(status: scanner.status)
-        case let error as HTTPParserError: self = .invalidResponse("\(error)")
+        case let error as HTTPParserError: self = .invalidResponse(error.words)
         case let error as IOError: self = .broken(code: error.errnoCode)
         case let error as NIOSSLError: self = .tls(TLSProblem(error))
         case let error as BoringSSLError: self = .tls(TLSProblem(error))
-        default: self = .invalidResponse("\(error)")
+        default: self = .invalidResponse(error.words)
         }
     }
 
@@ -50,7 +51,7 @@ extension HTTPError {
         case let error as BoringSSLError: self = .tls(TLSProblem(error))
         case is NIOSSLExtraError: self = .tls(.certificateName)
         case ChannelError.ioOnClosedChannel, ChannelError.inputClosed, ChannelError.eof: self = .closed
-        default: self = .local("\(error)")
+        default: self = .local(error.words)
         }
     }
 }

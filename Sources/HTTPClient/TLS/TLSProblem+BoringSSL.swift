@@ -1,3 +1,4 @@
+internal import Commands
 internal import NIOSSL
 
 extension TLSProblem {
@@ -6,7 +7,7 @@ extension TLSProblem {
         case .handshakeFailed(let error): self = TLSProblem(error)
         case .uncleanShutdown: self = .interrupted
         case .unableToValidateCertificate, .noCertificateToValidate: self = .certificateUntrusted
-        default: self = .other("\(error)")
+        default: self = .other(error.words)
         }
     }
 
@@ -17,7 +18,7 @@ extension TLSProblem {
                 stack.lazy.compactMap { TLSProblem(reason: Self.reason("\($0)")) }.first
                 ?? .other(stack.lazy.map { Self.words("\($0)") }.first ?? "no reason given")
         case .syscallError, .zeroReturn: self = .interrupted
-        default: self = .other("\(error)")
+        default: self = .other(error.words)
         }
     }
 

@@ -125,7 +125,7 @@ package struct HTTPVerdict {
             failure.ambiguous = failure.ambiguous || mayHaveSent
             return failure
         case let error as HTTPError: return failure(error, mayHaveSent: mayHaveSent)
-        default: return CommandFailure(.command, reason: "\(request) failed: \(error)", ambiguous: mayHaveSent)
+        default: return CommandFailure(.command, reason: "\(request) failed: \(error.words)", ambiguous: mayHaveSent)
         }
     }
 

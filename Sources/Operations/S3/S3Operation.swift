@@ -169,8 +169,7 @@ package struct S3Operation: CommandOperation {
     ) async -> SourceRemovalResult {
         let outcome: S3Client.Outcome<S3Object?>
         do { outcome = try await client.send(requests.head(), S3Attempt(.head), { $0.object() }) } catch {
-            let why = (error as? CommandFailure)?.reason ?? "\(error)"
-            return SourceRemovalResult(problem: "\(source.path) was kept: \(why)")
+            return SourceRemovalResult(problem: "\(source.path) was kept: \(error.words)")
         }
         switch outcome {
         case .accepted(let object?) where object.size == nil || object.size == source.identity.size: break

@@ -132,7 +132,7 @@ package struct WebhookOperation: CommandOperation {
             return try body()
         } catch {
             throw CommandFailure(
-                .credential, reason: "no signature for the webhook endpoint “\(endpoint.name)”: \(error)")
+                .credential, reason: "no signature for the webhook endpoint “\(endpoint.name)”: \(error.words)")
         }
     }
 

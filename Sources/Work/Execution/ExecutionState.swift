@@ -160,7 +160,8 @@ extension ExecutionState.Run {
             let mayHaveSent = mayHaveSent && !(error is ExecutionNotBegun)
             if !mayHaveSent { failure?.ambiguous = false }
             if let stop { return stop.result(ambiguous: failure?.ambiguous ?? mayHaveSent) }
-            return .failure(failure ?? CommandFailure(.command, reason: "\(error)", ambiguous: mayHaveSent))
+            return .failure(
+                failure ?? CommandFailure(thrown: error, by: execution.command.type, ambiguous: mayHaveSent))
         }
     }
 }

@@ -201,7 +201,7 @@ struct HeldCommands: Sendable {
             impossible("reset", index)
         }
         let beside = commands.values.compactMap { command -> CommandClaim? in
-            guard command.state.isRunning, let other = command.state.execution, other !== execution,
+            guard command.state.isRunning, let other = command.state.execution, other.id != execution.id,
                 other.command.destination == execution.command.destination
             else { return nil }
             return CommandClaim(id: other.id, claim: other.claim)
@@ -344,9 +344,8 @@ struct HeldCommands: Sendable {
 
     // MARK: Look-ups and counts
 
-    private func index(of execution: CommandExecution) -> Index? {
-        commands.index(forKey: execution.id).flatMap { commands.values[$0].state.execution === execution ? $0 : nil }
-    }
+    /// The claim tells executions apart, not the object: an execution with a resolved payload is a copy.
+    private func index(of execution: CommandExecution) -> Index? { index(of: execution.id, claim: execution.claim) }
 
     private func index(of id: CommandID, claim: Int) -> Index? {
         commands.index(forKey: id).flatMap { commands.values[$0].state.claim == claim ? $0 : nil }

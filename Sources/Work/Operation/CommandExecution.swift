@@ -13,33 +13,51 @@ public final class CommandExecution: Sendable {
     public let checkpoint: [UInt8]?
     let meter: TransferMeter
     private let saver: @Sendable ([UInt8]) async throws -> Void
-    private let held = Mutex<(any Sendable)?>(nil)
+    private let held: HeldObject
     private let publisher: @Sendable (_ topic: String, _ body: JSONValue) -> Void
     private let observer: (any ExecutionObserver)?
 
+    /// Shared by the copies of an execution.
+    private final class HeldObject: Sendable {
+        let object = Mutex<(any Sendable)?>(nil)
+    }
+
     /// - Parameter saver: makes a checkpoint durable; throws where the command is in other hands.
-    package init(
+    package convenience init(
         command: Command, payload: [UInt8], checkpoint: [UInt8]? = nil, meter: TransferMeter,
         pace: Pace = Pace(),
         saver: @escaping @Sendable ([UInt8]) async throws -> Void = { _ in },
         publisher: @escaping @Sendable (_ topic: String, _ body: JSONValue) -> Void = { _, _ in },
         observer: (any ExecutionObserver)? = nil
     ) {
+        self.init(
+            command: command, payload: payload, checkpoint: checkpoint, meter: meter, pace: pace, held: HeldObject(),
+            saver: saver, publisher: publisher, observer: observer)
+    }
+
+    /// The same execution with another payload: the id and the claim say which one it is.
+    convenience init(_ execution: CommandExecution, payload: [UInt8]) {
+        self.init(
+            command: execution.command, payload: payload, checkpoint: execution.checkpoint, meter: execution.meter,
+            pace: execution.pace, held: execution.held, saver: execution.saver, publisher: execution.publisher,
+            observer: execution.observer)
+    }
+
+    private init(
+        command: Command, payload: [UInt8], checkpoint: [UInt8]?, meter: TransferMeter, pace: Pace, held: HeldObject,
+        saver: @escaping @Sendable ([UInt8]) async throws -> Void,
+        publisher: @escaping @Sendable (_ topic: String, _ body: JSONValue) -> Void,
+        observer: (any ExecutionObserver)?
+    ) {
         self.command = command
         self.payload = payload
         self.checkpoint = checkpoint
         self.meter = meter
         self.pace = pace
+        self.held = held
         self.saver = saver
         self.publisher = publisher
         self.observer = observer
-    }
-
-    /// The same execution with another payload.
-    convenience init(_ execution: CommandExecution, payload: [UInt8]) {
-        self.init(
-            command: execution.command, payload: payload, checkpoint: execution.checkpoint, meter: execution.meter,
-            pace: execution.pace, saver: execution.saver, publisher: execution.publisher, observer: execution.observer)
     }
 
     public var id: CommandID { command.id }
@@ -103,5 +121,5 @@ public final class CommandExecution: Sendable {
 
     /// Keeps an object until this execution goes away, whether or not ``CommandOperation/execute(_:)`` is
     /// called: a slot that ``CommandOperation/prepare(_:)`` has taken.
-    package func hold(_ object: any Sendable) { held.withLock { $0 = object } }
+    package func hold(_ object: any Sendable) { held.object.withLock { $0 = object } }
 }

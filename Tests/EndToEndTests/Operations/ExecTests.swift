@@ -15,7 +15,7 @@ extension EndToEndTests {
             let secret = try installation.directory.file("token", Array("hush-hush-hush\n".utf8))
             let yaml = """
                 exec: {enabled: \(isEnabled)}
-                programs: [script, lines, fixed]
+                programs: [script, lines, fixed, single]
                 program:
                   script:
                     path: \(Self.dash)
@@ -30,6 +30,7 @@ extension EndToEndTests {
                     arguments: [-c, 'for a in "$@"; do printf "%s\\0" "$a"; done', lines]
                     allowArguments: true
                   fixed: {path: \(Self.dash), arguments: [-c, "echo fixed"]}
+                  single: {path: \(Self.dash), arguments: [-c, cat], concurrency: 1, stdin: true}
                 """
             return try installation.directory.file("sluice.yaml", Array(yaml.utf8))
         }
@@ -76,6 +77,28 @@ extension EndToEndTests {
                 let json = try await sluice(["exec", "fixed", "--wait", "--json"])
                 #expect(try json.json()["result"]?["stdout"]?.string == "fixed\n")
                 #expect(try json.json()["result"]?["exit"]?.integer == 0)
+            }
+        }
+
+        @Test func `a program with a limit of its own gets the output of another`() async throws {
+            try await with { installation, _ in
+                let flow = """
+                    name: relay
+                    nodes:
+                      first: {type: exec, payload: {program: fixed}}
+                      second: {type: exec, payload: {program: single, stdin: {$result: first/stdout}}}
+                      third: {type: exec, payload: {program: single, stdin: {$result: second/stdout}}}
+                    """
+                let file = try installation.directory.file("flow.yaml", Array(flow.utf8))
+                let run = try await installation.sluice("flow", "submit", file, "--config", "sluice.yaml", "--wait")
+                #expect(run.code == 0, "\(run.errors)")
+                let commands = try installation.store().list(CommandFilter(), after: nil, limit: 9)
+                #expect(commands.allSatisfy { $0.status == .success && $0.retries == 0 })
+                let results = try commands.compactMap { try installation.store().result($0.id) }
+                #expect(
+                    try results.map { try JSONValue(parsing: $0)["stdout"]?.string } == [
+                        "fixed\n", "fixed\n", "fixed\n",
+                    ])
             }
         }
 

@@ -54,7 +54,7 @@ final class Bench: Sendable {
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions,
-            operationExecutor: operationExecutor, wakeReporter: {})
+            references: PayloadReferences(store: store), operationExecutor: operationExecutor, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {
             committer.start(

@@ -198,6 +198,65 @@ import Wire
         await bench.close()
     }
 
+    /// The worker told executions apart by their object, and one with a resolved payload is a copy. The other comparisons of
+    /// objects in Sources are of connections, exchanges, timers and calls, which are never copied.
+    @Test func `the result of another command reaches an operation that prepares`() async throws {
+        final class Slot: Sendable {
+            let free: @Sendable () -> Void
+            init(free: @escaping @Sendable () -> Void) { self.free = free }
+            deinit { free() }
+        }
+        let freed = Mutex(0)
+        let seen = Mutex<[String]>([])
+        let isHeld = Mutex(false)
+        let bench = try Bench([
+            Scripted(type: "a", body: { _ in Array(#"{"path":"/x"}"#.utf8) }),
+            Scripted(
+                type: "b", preparesBeforeSending: true,
+                body: { execution in
+                    seen.withLock { $0.append(String(decoding: execution.payload, as: UTF8.self)) }
+                    isHeld.withLock { $0 = freed.withLock { $0 == 0 } }
+                    return nil
+                },
+                preparation: { execution in execution.hold(Slot { freed.withLock { $0 += 1 } }) }),
+        ])
+        func draft(_ type: String, _ payload: String) -> CommandDraft {
+            CommandDraft(type: type, payload: Array(payload.utf8), destination: .none, idempotent: true)
+        }
+        let reference = draft("b", #"{"file":{"$result":"a/path"}}"#)
+        let flow = FlowDraft(
+            "test", nodes: [FlowNode("a", draft("a", "{}")), FlowNode("b", reference, after: ["a": .success])])
+        let id = try bench.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+        let nodes = try bench.store.flowNodes(id, after: 0, limit: 9).map(\.command.id)
+        bench.offer(nodes[0], "a")
+        try await bench.reach(.success, nodes[0])
+        bench.offer(nodes[1], "b")
+        try await until("its end") { [.success, .error].contains(try bench.command(nodes[1]).status) }
+        #expect(try bench.statuses(nodes[1]) == [.blocked, .new, .queued, .sent, .success])
+        #expect(seen.withLock { $0 } == [#"{"file":"/x"}"#])
+        #expect(isHeld.withLock { $0 }, "the object that the preparation held")
+        await bench.executor.idle()
+        await bench.close()
+    }
+
+    /// Every error that an operation lets through becomes a reason here.
+    @Test func `a reason names the operation, and is not a bare error of the language`() async throws {
+        enum Odd: Error { case diskIsGone }
+        let errors: [(any Error, String)] = [
+            (CancellationError(), "the operation “a” gave up a part of its work, although it was not told to stop"),
+            (Odd.diskIsGone, "the operation “a” failed: disk is gone"),
+            (CommandFailure(.command, reason: "as it is"), "as it is"),
+        ]
+        for (error, reason) in errors {
+            let bench = try Bench([Scripted(type: "a", body: { _ in throw error })])
+            let id = try bench.submit("a")
+            bench.offer(id, "a")
+            try await bench.reach(.error, id)
+            #expect(try bench.command(id).reason == reason)
+            await bench.close()
+        }
+    }
+
     @Test func `an ambiguous end of a command that is not idempotent is in doubt`() async throws {
         let bench = try Bench([
             Scripted(type: "a", body: { _ in throw CommandFailure(.link, reason: "reset", ambiguous: true) })

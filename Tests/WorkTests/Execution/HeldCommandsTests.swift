@@ -72,6 +72,21 @@ import Wire
         #expect(held.counts == SlotUsage())
     }
 
+    @Test func `a copy of an execution with another payload is the same execution`() throws {
+        var held = HeldCommands()
+        let execution = execution()
+        try start(execution, in: &held)
+        let copy = CommandExecution(execution, payload: Array("{}".utf8))
+        let othersRun = held.connectionReset(copy, now: .zero)
+        #expect(!othersRun, "it is not beside itself")
+        let ended = held.ended(copy, .success([1]), lastSuccess: nil)
+        #expect(ended?.result == .success(result: [1]) && ended?.logEntry == 7)
+        // One of an earlier claim is another execution.
+        try start(self.execution(CommandID(high: 2, low: 2), claim: 3), in: &held)
+        let late = held.ended(self.execution(CommandID(high: 2, low: 2), claim: 2), .success(nil), lastSuccess: nil)
+        #expect(late == nil)
+    }
+
     @Test func `a command that is held back says nothing about its destination`() throws {
         let destination = Destination(scheme: "https", host: "a", port: 443)
         for isHeldBack in [true, false] {

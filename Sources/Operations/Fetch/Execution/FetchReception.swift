@@ -62,7 +62,8 @@ final class FetchReception: Sendable {
         let body = body
         try await BlockingIO.copies.run(at: body.path) {
             do { try body.append(chunks) } catch {
-                throw CommandFailure(.command, reason: "cannot store a response: \(error)", retryAfter: .seconds(60))
+                throw CommandFailure(
+                    .command, reason: "cannot store a response: \(error.words)", retryAfter: .seconds(60))
             }
         }
     }

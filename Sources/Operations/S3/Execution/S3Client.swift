@@ -179,7 +179,7 @@ struct S3Client: Sendable {
         } catch is CancellationError {
             throw CommandFailure.stopped("the request to \(endpoint)")
         } catch {
-            throw unusable("\(error)")
+            throw unusable(error.words)
         }
     }
 }

@@ -38,7 +38,7 @@ package struct CollectionError: Error, CustomStringConvertible {
         case let error as DatabaseError: self.init(database: error, path)
         case is RowDecodingError:
             self.init(.damaged, "the collection \(path) has a value of another type than Sluice writes; \(Self.remedy)")
-        default: self.init(.system, "cannot use the collection \(path): \(error)")
+        default: self.init(.system, "cannot use the collection \(path): \(error.words)")
         }
     }
 

@@ -87,8 +87,7 @@ struct DeliveryCheck: Sendable {
     private static func words(_ error: any Error) -> String {
         switch error {
         case is CancellationError: "the upload was stopped before that"
-        case let failure as CommandFailure: failure.reason
-        default: "\(error)"
+        default: error.words
         }
     }
 }

@@ -13,7 +13,7 @@ struct SourceRemovalResult: Sendable {
     init(deleting source: SourceFile) async {
         problem = await Task.detached {
             do { return try await BlockingIO.sources.run(at: source.path) { source.remove() } } catch {
-                return "\(source.path) was kept: \((error as? CommandFailure)?.reason ?? "\(error)")"
+                return "\(source.path) was kept: \(error.words)"
             }
         }.value
     }
