@@ -16,11 +16,12 @@ struct BatchPart: Sendable, Equatable {
     /// In the shard.
     var number: Int64 = 0
     var batch: CommandID
-    /// Members in all.
+    /// Members in all, without those that the batch was told of.
     var members = 0
     /// Members that have not ended.
     var open = 0
-    /// Members that have ended in `tooManyTimes` or `cancelled`.
+    /// Members that have ended in `tooManyTimes` or `cancelled`, less the failures that the batch was told of and that are
+    /// retried.
     var failed = 0
     var state: State = .open
 
@@ -34,16 +35,34 @@ struct BatchPart: Sendable, Equatable {
         try end(part, shard: shard, &rows)
     }
 
-    /// Counts changes of members. One that is retried after the end of the batch is not counted.
+    /// Counts changes of members.
     static func count<Rows: RelationRows>(
         _ change: TransactionChanges.Members, of batch: CommandID, shard: Int, _ rows: inout Rows
     ) throws(StoreError) {
-        guard var part = try rows.part(of: batch), part.state != .ended else { return }
+        guard var part = try rows.part(of: batch), part.state != .ended else {
+            return try reopen(batch, retried: -change.ended, shard: shard, &rows)
+        }
         part.members += change.added
         part.open += change.added - change.ended
         part.failed += change.failed
         try rows.save(part)
         try end(part, shard: shard, &rows)
+    }
+
+    /// Members are retried after the batch was told of the end of this part. The batch takes their failures back and waits
+    /// for them again.
+    private static func reopen<Rows: RelationRows>(
+        _ batch: CommandID, retried: Int, shard: Int, _ rows: inout Rows
+    ) throws(StoreError) {
+        guard retried > 0 else { return }
+        if try rows.part(of: batch) == nil { try rows.save(BatchPart(batch: batch)) }
+        guard var part = try rows.part(of: batch) else { return }
+        (part.members, part.open, part.failed, part.state) = (retried, retried, 0, .sealed)
+        try rows.save(part)
+        try rows.post(
+            ShardMessage(
+                receiver: batch, sender: batch.part(in: shard),
+                content: .partEnded(members: -retried, failed: -retried)))
     }
 
     /// Tells the batch where the last member has ended and no more can come.

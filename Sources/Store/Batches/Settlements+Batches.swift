@@ -2,17 +2,34 @@ internal import Commands
 
 /// The effects on batches and their members.
 extension Settlements {
+    /// A part has ended; or, with negative numbers, members of it are retried.
     mutating func receivePartEnd(_ message: ShardMessage, members: Int, failed: Int) throws(StoreError) {
+        let isReopened = members < 0
         guard let batch = try rows.command(message.receiver),
             var dependency = try rows.remoteDependency(of: batch.command.turn, on: message.sender),
-            dependency.state == .open, var counts = try rows.flow(batch.command.turn)
+            dependency.state == (isReopened ? .satisfied : .open), message.number > dependency.lastMessage,
+            var counts = try rows.flow(batch.command.turn)
         else { return }
-        dependency.state = .satisfied
+        dependency.state = isReopened ? .open : .satisfied
+        dependency.lastMessage = message.number
         try rows.save(dependency)
         counts.nodes += members
         counts.failed += failed
         try rows.save(counts)
-        satisfied[batch.command.turn, default: 0] += 1
+        if isReopened { try reopen(batch) } else { satisfied[batch.command.turn, default: 0] += 1 }
+    }
+
+    /// The batch waits for one part more.
+    private mutating func reopen(_ batch: StoredCommand) throws(StoreError) {
+        guard var row = try rows.command(turn: batch.command.turn), var node = try rows.node(batch.command.turn) else {
+            return
+        }
+        node.pending += 1
+        try rows.save(node)
+        guard row.command.status == .cancelled || row.command.status == .tooManyTimes else { return }
+        let transition = row.block(reason: "one of its members is retried", now: now, &rows.changes)
+        try rows.save(row)
+        effects.events.append(row.event(transition, shard: shard))
     }
 
     /// The members in all shards have ended.

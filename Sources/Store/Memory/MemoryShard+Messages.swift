@@ -65,7 +65,10 @@ extension MemoryShard {
     mutating func remove(_ received: [ShardMessage]) {
         for message in received {
             messages.outbox.removeAll { $0.number == message.number }
-            if case .partEnded = message.content { messages.parts.removeAll { $0.batch == message.receiver } }
+            // Its members may have been retried since.
+            if case .partEnded = message.content {
+                messages.parts.removeAll { $0.batch == message.receiver && $0.state == .ended }
+            }
         }
     }
 

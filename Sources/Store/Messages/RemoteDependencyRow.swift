@@ -14,6 +14,15 @@ struct RemoteDependencyRow: Sendable, Equatable {
     var result: [UInt8]?
 }
 
+extension RemoteDependencyRow {
+    /// Of a part of a batch: the number of its newest message, because a page of an outbox may be received twice. A part
+    /// has no result, so the column of the result keeps it.
+    var lastMessage: Int64 {
+        get { result.flatMap { Int64(String(decoding: $0, as: UTF8.self)) } ?? 0 }
+        set { result = Array("\(newValue)".utf8) }
+    }
+}
+
 /// A row of `remote_dependant`: a command of another shard that waits for one of this shard.
 struct RemoteDependantRow: Sendable, Equatable {
     /// Ascending; 0 for a new row.

@@ -13,6 +13,8 @@ package struct ShardMessage: Sendable, Equatable {
         case ended(RemoteEnd)
         /// The members of a batch in a shard have ended. The sender is the part of that shard (``CommandID/part(in:)``).
         case partEnded(members: Int, failed: Int)
+        /// Negative numbers take back failures that were told before: these members are retried. Release 0.1.0 drops such a
+        /// message, so that its batches keep their end.
         /// The sender is a batch whose members in the shard of the receiver are to be cancelled.
         case cancelPart
     }

@@ -43,7 +43,7 @@ extension StoredCommand {
     mutating func retry(
         by actor: String, isBlocked: Bool = false, now: Timestamp, _ changes: inout TransactionChanges
     ) -> Transition? {
-        // Its members are retried, and its end stands.
+        // Its members are retried, and it waits for them.
         if relations.contains(.batch) { return nil }
         switch command.status {
         case .cancelled where relations.contains(.flow), .tooManyTimes where relations.contains(.flow):

@@ -83,12 +83,70 @@ import Testing
         let command = try #require(try rig.store.command(batch))
         #expect(command.status == .tooManyTimes && command.reason == "2 of 8 members failed")
         #expect(try Self.callbacks(rig, batch) == [.new])
-        // A member that is retried now runs; the end of the batch stands.
+        // One of the two is retried.
         _ = try rig.store.retry(members[0], now: .base)
+        try rig.carry()
+        #expect(try rig.subject.status(batch) == .blocked)
         try rig.end(members[0])
         try rig.carry()
-        #expect(try rig.subject.status(batch) == .tooManyTimes)
+        let again = try #require(try rig.store.command(batch))
+        #expect(again.status == .tooManyTimes && again.reason == "1 of 8 members failed")
         #expect(try rig.store.retry(batch, now: .base) == nil)
+        try rig.check()
+    }
+
+    /// Holds as well where the batch was cancelled, where the members lie in several shards, where the part has not told its
+    /// end yet, and where its messages are received twice or together with the next end.
+    @Test(arguments: StoreKind.current)
+    func `a batch waits again for a member that is retried, and each callback comes once`(_ kind: StoreKind) throws {
+        let rig = try ShardRig(kind)
+        let batch = try Self.open(rig, then: [.success, .failure])
+        let members = try Self.add(16, to: batch, rig)
+        try rig.store.seal(batch, now: .base)
+        let (dead, others) = (members.prefix(9), members.dropFirst(9))
+        for member in dead { try rig.end(member, ShardRig.failure) }
+        for member in others { try rig.end(member) }
+        try rig.carry()
+        #expect(try rig.store.command(batch)?.reason == "9 of 16 members failed")
+        #expect(try Self.callbacks(rig, batch).sorted { $0.rawValue < $1.rawValue } == [.new, .cancelled])
+        for member in dead.prefix(5) { _ = try rig.store.retry(member, now: .base) }
+        try rig.carry()
+        let state = try #require(try rig.store.batch(batch))
+        #expect(state.command.status == .blocked && state.members == 16 && state.open == 5 && state.failed == 4)
+        for member in dead.prefix(5) { try rig.end(member) }
+        // The retries and the ends of the rest go in one page.
+        for member in dead.dropFirst(5) {
+            _ = try rig.store.retry(member, now: .base)
+            try rig.end(member)
+        }
+        for shard in 0..<ShardRig.shardCount {
+            let page = try rig.store.outbox(shard: shard, after: 0, limit: 1000)
+            _ = try rig.store.receive(page, shard: batch.shard(of: ShardRig.shardCount), now: .base)
+        }
+        try rig.carry()
+        let end = try #require(try rig.store.batch(batch))
+        #expect(end.command.status == .success && end.command.reason == nil)
+        #expect(end.members == 16 && end.open == 0 && end.failed == 0)
+        // The failure callback, which came before, and the one of the success.
+        #expect(try Self.callbacks(rig, batch) == [.new, .new])
+        #expect(try rig.subject.statuses(batch).filter { $0 == .success }.count == 1)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a cancelled batch waits again for a member that is retried`(_ kind: StoreKind) throws {
+        let rig = try ShardRig(kind)
+        let batch = try Self.open(rig)
+        let members = try Self.add(3, to: batch, rig)
+        _ = try rig.store.cancel(batch, reason: "no", now: .base)
+        try rig.carry()
+        #expect(try rig.subject.status(batch) == .cancelled)
+        for member in members { _ = try rig.store.retry(member, now: .base) }
+        try rig.carry()
+        #expect(try rig.subject.status(batch) == .blocked)
+        for member in members { try rig.end(member) }
+        try rig.carry()
+        #expect(try rig.subject.status(batch) == .success)
         try rig.check()
     }
 
@@ -210,7 +268,15 @@ import Testing
                 case 7:
                     guard !members.isEmpty else { continue }
                     _ = try rig.store.retry(members[random.number(in: 0..<members.count)], now: .base)
-                case 8: try rig.carry(except: [random.number(in: 0..<4)])
+                case 8:
+                    // As where the coordinator dies between a receipt and the removal.
+                    for shard in 0..<4 where random.chance(0.3) {
+                        let page = try rig.store.outbox(shard: shard, after: 0, limit: 1000)
+                        for (target, messages) in Dictionary(grouping: page, by: { $0.receiver.shard(of: 4) }) {
+                            _ = try rig.store.receive(messages, shard: target, now: .base)
+                        }
+                    }
+                    try rig.carry(except: [random.number(in: 0..<4)])
                 default:
                     if random.chance(0.1) { _ = try rig.store.cancel(batch, reason: "no", now: .base) }
                     if random.chance(0.1) { try rig.store.seal(batch, now: .base) }
@@ -227,6 +293,9 @@ import Testing
             for batch in batches {
                 let state = try #require(try rig.store.batch(batch))
                 #expect(state.command.status.isFinal && state.open == 0 && state.isSealed, "\(state)")
+                let own = try members.compactMap { try rig.store.command($0) }.filter { $0.batch == batch }
+                #expect(state.members == own.count, "\(state)")
+                #expect(state.failed == own.count { $0.status != .success }, "\(state)")
             }
             try rig.check()
         }

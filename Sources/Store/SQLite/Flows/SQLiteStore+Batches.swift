@@ -86,7 +86,10 @@ extension SQLiteStore {
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             for message in messages {
                 try connection.removeMessage(message.number)
-                if case .partEnded = message.content, let part = try connection.part(of: message.receiver) {
+                // Its members may have been retried since.
+                if case .partEnded = message.content, let part = try connection.part(of: message.receiver),
+                    part.state == .ended
+                {
                     try connection.remove(part)
                 }
             }
