@@ -13,10 +13,10 @@ extension JSONValue {
     /// Reads one JSON text (RFC 8259). Only white space may surround it.
     ///
     /// A number without fraction and exponent is an `integer` where it fits into 64 bits. Every other number
-    /// is rounded to a `Double`.
+    /// is a `number` where a `Double` holds it, and otherwise a `decimal`.
     /// - Parameter bytes: the text in UTF-8, without a byte order mark.
-    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, a
-    ///   number beyond `Double`, or a value inside more than 64 arrays and objects.
+    /// - Throws: ``JSONError`` for malformed text, invalid UTF-8, a name that occurs twice in one object, or a
+    ///   value inside more than 64 arrays and objects.
     public init(parsing bytes: some Collection<UInt8>) throws(JSONError) {
         let parsed = bytes.withContiguousStorageIfAvailable { buffer in
             Result { () throws(JSONError) in try JSONValue(buffer: buffer) }
@@ -274,9 +274,20 @@ private struct JSONParser {
             guard digits() > 0 else { throw error("a digit is missing in the exponent") }
         }
         let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self)
-        if isInteger, let value = Int64(text) { return .integer(value) }
-        guard let value = Double(text), value.isFinite else { throw error("a number too large to hold") }
+        if isInteger { return Int64(text).map { .integer($0) } ?? .decimal(text) }
+        guard let value = Double(text), Self.isExact(value, text.utf8) else { return .decimal(text) }
         return .number(value)
+    }
+
+    /// Whether a number is the one of its text. A `Double` tells all numbers of 15 digits apart (IEEE 754, binary64), but for
+    /// the smallest.
+    static func isExact(_ value: Double, _ text: String.UTF8View) -> Bool {
+        guard value.isFinite else { return false }
+        let mantissa = text.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
+        let digits = mantissa.filter { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+        let count = digits.drop { $0 == UInt8(ascii: "0") }.count
+        if count == 0 || count <= 15 && value.magnitude >= 1e-300 { return true }
+        return "\(value)".utf8.elementsEqual(text)
     }
 
     mutating func digits() -> Int {

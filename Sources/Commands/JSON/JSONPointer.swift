@@ -52,7 +52,7 @@ package struct JSONPointer: Sendable, Hashable {
             case .array(let elements):
                 guard let index = Self.index(token), index < elements.count else { return nil }
                 next = elements[index]
-            case .null, .bool, .integer, .number, .string: next = nil
+            case .null, .bool, .integer, .number, .decimal, .string: next = nil
             }
             guard let next else { return nil }
             value = next

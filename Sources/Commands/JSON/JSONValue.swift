@@ -12,8 +12,11 @@ public enum JSONValue: Sendable, Hashable {
     case bool(Bool)
     /// A number without fraction and exponent that fits into 64 bits.
     case integer(Int64)
-    /// Any other number. One that is not finite is written as `null`, because JSON has none.
+    /// Any other number that a `Double` holds. One that is not finite is written as `null`, because JSON has none.
     case number(Double)
+    /// A number that neither 64 bits nor a `Double` hold as it stands, as its text: `18446744073709551614`, `1e400`. The text
+    /// is written as it is, and must be a number of JSON.
+    case decimal(String)
     /// A string, without its quotes and escapes.
     case string(String)
     /// The elements in their order.
@@ -53,6 +56,7 @@ public enum JSONValue: Sendable, Hashable {
         switch self {
         case .integer(let value): Double(value)
         case .number(let value) where value.isFinite: value
+        case .decimal(let text): Double(text).flatMap { $0.isFinite ? $0 : nil }
         default: nil
         }
     }
@@ -82,7 +86,7 @@ public enum JSONValue: Sendable, Hashable {
         switch self {
         case .null: "null"
         case .bool: "a boolean"
-        case .integer, .number: "a number"
+        case .integer, .number, .decimal: "a number"
         case .string: "a string"
         case .array: "an array"
         case .object: "an object"
@@ -98,10 +102,13 @@ extension JSONValue {
         case (.bool(let left), .bool(let right)): left == right
         case (.integer(let left), .integer(let right)): left == right
         case (.number(let left), .number(let right)): left == right
+        case (.decimal(let left), .decimal(let right)): left.hasSameBytes(as: right)
         case (.string(let left), .string(let right)): left.hasSameBytes(as: right)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right
-        case (.null, _), (.bool, _), (.integer, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        case (.null, _), (.bool, _), (.integer, _), (.number, _), (.decimal, _), (.string, _), (.array, _),
+            (.object, _):
+            false
         }
     }
 }

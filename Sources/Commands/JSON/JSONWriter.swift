@@ -150,6 +150,7 @@ public struct JSONWriter: Sendable {
             separate()
             raw(value.isFinite ? "\(value)" : "null")
             needsComma = true
+        case .decimal(let text): json(text.utf8)
         case .string(let value): self.value(value)
         case .array(let elements):
             beginArray()

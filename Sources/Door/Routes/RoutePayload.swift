@@ -74,7 +74,7 @@ struct RoutePayload: Sendable, Equatable {
                     ))
             }
             return .object(nodes)
-        case .null, .bool, .integer, .number: return .value(value)
+        case .null, .bool, .integer, .number, .decimal: return .value(value)
         }
     }
 

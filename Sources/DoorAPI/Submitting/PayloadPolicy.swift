@@ -53,7 +53,7 @@ struct PayloadPolicy: Sendable {
             switch member.value {
             case .integer(...max): break
             // A result could be any number.
-            case .integer, .number, .object:
+            case .integer, .number, .decimal, .object:
                 return "“\(member.name)” is a number up to \(max); submit a longer command on the machine of the door"
             default: break
             }

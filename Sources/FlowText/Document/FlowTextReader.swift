@@ -22,7 +22,7 @@ struct FlowTextReader {
     func string(_ member: LocatedValue.Member, node: String? = nil) throws(FlowDocumentError) -> String {
         switch member.value.value {
         case .string(let text): return text
-        case .bool, .integer, .number:
+        case .bool, .integer, .number, .decimal:
             throw error(
                 member.position, node: node,
                 "“\(member.name)” must be a string, not \(member.value.value.kind); write it in quotes")

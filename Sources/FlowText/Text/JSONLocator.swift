@@ -27,7 +27,7 @@ struct JSONLocator {
         let entry = map.open(position, name: name)
         switch value {
         case .string: skipString()
-        case .null, .bool, .integer, .number: skipWord()
+        case .null, .bool, .integer, .number, .decimal: skipWord()
         case .array(let elements):
             advance()
             if elements.isEmpty { skipDelimiter() }

@@ -8,7 +8,7 @@ enum YAMLCoreSchema {
 
     /// The value of a scalar without quotes and tag.
     /// - Returns: nil for a number that JSON cannot hold: infinity, not-a-number, and one beyond `Double`. An integer
-    ///   beyond 64 bits becomes a `number`, as in JSON.
+    ///   beyond 64 bits becomes a `decimal`, as in JSON.
     static func value(of text: String) -> JSONValue? {
         guard let first = text.utf8.first else { return .null }
         switch first {
@@ -33,7 +33,9 @@ enum YAMLCoreSchema {
         if type == "str" { return .string(text) }
         guard let value = value(of: text) else { return nil }
         return switch (type, value) {
-        case ("null", .null), ("bool", .bool), ("int", .integer), ("float", .number): value
+        case ("null", .null), ("bool", .bool), ("int", .integer), ("float", .number), ("float", .decimal): value
+        case ("int", .decimal(let digits))
+        where digits.utf8.allSatisfy { $0 != UInt8(ascii: ".") && $0 | 0x20 != UInt8(ascii: "e") }: value
         case ("float", .integer(let integer)): .number(Double(integer))
         default: nil
         }
@@ -77,6 +79,8 @@ enum YAMLCoreSchema {
         }
         guard rest.isEmpty else { return .string(text) }
         if isInteger, let integer = Int64(text) { return .integer(integer) }
+        // As JSON keeps it, where JSON has this form of a number.
+        if let exact = try? JSONValue(parsing: text.utf8) { return exact }
         guard let number = Double(text), number.isFinite else { return nil }
         return .number(number)
     }

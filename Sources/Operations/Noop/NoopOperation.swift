@@ -49,7 +49,10 @@ public struct NoopOperation: CommandOperation {
                     .data, "unknown key “\(member.name)” in the payload of a noop; it has only “milliseconds”")
             }
             guard let value = member.value.integer, (0...maxMilliseconds).contains(value) else {
-                throw PayloadError(.data, "“milliseconds” must be a whole number from 0 to \(maxMilliseconds)")
+                throw PayloadError(
+                    .data,
+                    "“milliseconds” must be a whole number from 0 to \(maxMilliseconds), not \(member.value.text.prefix(40))"
+                )
             }
             milliseconds = value
         }

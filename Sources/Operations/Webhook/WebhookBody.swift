@@ -31,15 +31,4 @@ enum WebhookBody {
         }
         return body
     }
-
-    /// The first number in `data` that this program cannot keep as it was sent: an integer beyond 64 bits has
-    /// become a floating-point number.
-    static func inexactNumber(_ data: JSONValue) -> Double? {
-        switch data {
-        case .number(let value): value.magnitude >= 9_223_372_036_854_775_808 ? value : nil
-        case .array(let elements): elements.lazy.compactMap(inexactNumber).first
-        case .object(let members): members.lazy.compactMap { inexactNumber($0.value) }.first
-        case .null, .bool, .integer, .string: nil
-        }
-    }
 }

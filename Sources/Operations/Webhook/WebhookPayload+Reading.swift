@@ -37,12 +37,6 @@ extension WebhookPayload {
         _ = try word(
             type, of: "type", "letters, digits, underscores and dots, as in “upload.done”", maxTypeLength, extra: "_.")
         let data = reader.take("data") ?? .null
-        if let number = WebhookBody.inexactNumber(data) {
-            throw PayloadError(
-                .data,
-                "“data” has the number \(number), which is beyond 64 bits and would be sent rounded; write it as a "
-                    + "string, or give the whole text as “body”")
-        }
         let time = try reader.take("time").map { value throws(PayloadError) in try Self.time(value) }
         // The time of the submit has the length of this one.
         _ = try WebhookBody.event(type: type, time: time ?? Timestamp.zero.description, data: data.bytes)

@@ -264,9 +264,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a payload is stored byte for byte, even with numbers beyond 64 bits`() async throws {
+        @Test func `a payload is stored byte for byte, and shown with the numbers that it has`() async throws {
             try await Installation.with { installation in
-                let payload = #"{"id": 18446744073709551615, "x": 1.10}"#
+                let payload = #"{"id": 18446744073709551615, "x": 1.10, "y": 1e400}"#
                 let single = try await installation.sluice(
                     "submit", "mine", "--allow-unknown", "--payload", " \(payload)\n")
                 let line = #" {"qos":"utility", "payload" : \#(payload) }"#
@@ -275,6 +275,21 @@ extension EndToEndTests {
                 for finished in [single, bulk] {
                     let id = try #require(finished.ids.first, "\(finished.errors)")
                     #expect(try store.payload(id) == Array(payload.utf8))
+                    for shown in [["status", "\(id)"], ["status", "\(id)", "--json"]] {
+                        let output = try await installation.run(program: "\(Installation.bin)/sluice", shown).output
+                        #expect(output.contains("18446744073709551615") && output.contains("1e400"), "\(output)")
+                    }
+                }
+            }
+        }
+
+        @Test func `a number that an operation cannot take is refused by its range`() async throws {
+            try await Installation.with { installation in
+                for number in ["18446744073709551614", "1e400"] {
+                    let refused = try await installation.sluice(
+                        "submit", "noop", "--payload", "{\"milliseconds\":\(number)}")
+                    #expect(refused.code == 65 && refused.errors.contains("“milliseconds”"), "\(refused.errors)")
+                    #expect(!refused.errors.contains("JSON"), "\(refused.errors)")
                 }
             }
         }

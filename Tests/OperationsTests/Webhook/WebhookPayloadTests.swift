@@ -82,8 +82,6 @@ import Work
             ([.init("type", "a"), .init("time", .number(1.5))], "RFC 3339"),
             ([.init("type", "a"), .init("time", true)], "RFC 3339"),
             ([.init("type", "a"), .init("colour", 1)], "unknown key “colour”"),
-            ([.init("type", "a"), .init("data", .number(1e300))], "beyond 64 bits"),
-            ([.init("type", "a"), .init("data", [["a": .number(-9_223_372_036_854_775_808 * 2)]])], "beyond 64 bits"),
             ([.init("body", .string(String(repeating: "a", count: 262_145)))], "the maximum is 262144"),
             (
                 [.init("type", "a"), .init("data", .string(String(repeating: "a", count: 262_144)))],
@@ -97,12 +95,14 @@ import Work
         #expect(error.message.contains(words), "\(error.message.prefix(200))")
     }
 
-    @Test func `a body of exactly 256 KiB is accepted, and so are fractions and 64-bit numbers`() throws {
+    @Test func `a body of exactly 256 KiB is accepted, and so are numbers of any size`() throws {
         _ = try payload([.init("body", .string(String(repeating: "a", count: 262_144)))])
-        let data: JSONValue = [.integer(.max), .integer(.min), .number(0.1), .number(-1.5e10)]
+        let data: JSONValue = [
+            .integer(.max), .integer(.min), .number(0.1), .number(-1.5e10), .decimal("18446744073709551614"),
+        ]
         #expect(
             try body([.init("type", "a"), .init("time", 0), .init("data", data)]).hasSuffix(
-                "\"data\":[9223372036854775807,-9223372036854775808,0.1,-15000000000.0]}"))
+                "\"data\":[9223372036854775807,-9223372036854775808,0.1,-15000000000.0,18446744073709551614]}"))
     }
 
     @Test func `an event that is checked stays within the limit when it is prepared later`() throws {

@@ -23,6 +23,7 @@ struct JSONSize {
         case .bool(let isTrue): try add(bytes: isTrue ? 4 : 5)
         case .integer(let integer): try add(bytes: "\(integer)".utf8.count)
         case .number(let number): try add(bytes: number.isFinite ? "\(number)".utf8.count : 4)
+        case .decimal(let text): try add(bytes: text.utf8.count)
         case .string(let text): try add(string: text)
         case .array(let elements):
             try open(count: elements.count, depth: depth)

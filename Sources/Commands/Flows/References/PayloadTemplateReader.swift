@@ -15,7 +15,7 @@ struct PayloadTemplateReader {
     static func mayHaveTemplate(_ value: JSONValue, depth: Int = 0) -> Bool {
         guard depth <= JSONSize.maxDepth else { return true }
         return switch value {
-        case .null, .bool, .integer, .number, .string: false
+        case .null, .bool, .integer, .number, .decimal, .string: false
         case .array(let elements): elements.contains { mayHaveTemplate($0, depth: depth + 1) }
         case .object(let members):
             members.contains {
@@ -26,7 +26,7 @@ struct PayloadTemplateReader {
 
     mutating func part(of value: JSONValue) throws(PayloadReferenceError) -> PayloadPart {
         switch value {
-        case .null, .bool, .integer, .number, .string: return .literal(value)
+        case .null, .bool, .integer, .number, .decimal, .string: return .literal(value)
         case .array(let elements):
             try requireDepth()
             var parts: [PayloadPart] = []
@@ -131,7 +131,7 @@ struct PayloadTemplateReader {
                 list.append(reference(source, default: defaultValue))
             }
             return list
-        case .null, .bool, .integer, .number, .object:
+        case .null, .bool, .integer, .number, .decimal, .object:
             throw error("“$results” must be a list of names or a string, not \(value.kind)\(Self.escape)")
         }
     }
@@ -210,7 +210,7 @@ extension JSONValue {
     var scalarText: String? {
         switch self {
         case .string(let text): text
-        case .integer, .bool: text
+        case .integer, .decimal, .bool: text
         case .number(let number): number.isFinite ? text : nil
         case .null, .array, .object: nil
         }

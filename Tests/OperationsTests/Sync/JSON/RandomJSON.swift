@@ -47,7 +47,7 @@ enum RandomJSON {
             }
             return list("{", "}", parts, &random)
         case .string(let text): return string(text, &random)
-        case .null, .bool, .integer, .number: return value.bytes
+        case .null, .bool, .integer, .number, .decimal: return value.bytes
         }
     }
 
