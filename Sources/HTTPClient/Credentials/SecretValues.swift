@@ -43,6 +43,9 @@ package struct SecretValues: Sendable {
         }
     }
 
+    /// Whether a text has one of the secrets.
+    package func areIn(_ text: [UInt8]) -> Bool { values.contains { text[...].firstRange(ofBytes: $0) != nil } }
+
     /// - Returns: nil where the text contains no secret.
     private func redacted(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes = Array(text)

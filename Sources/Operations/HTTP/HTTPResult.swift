@@ -6,7 +6,8 @@ internal import NIOHTTP1
 /// The stored form of a successful response: `{"status": 201, "headers": {"etag": …}, "body": …}`.
 ///
 /// `body` is text where the response is UTF-8 without control characters, otherwise base64 with
-/// `"bodyEncoding": "base64"`. `"bodyTruncated": true` means that more arrived than is stored, or less than
+/// `"bodyEncoding": "base64"`. A whole body of a JSON media type is in `json` too, as a value, for references to its members.
+/// `"bodyTruncated": true` means that more arrived than is stored, or less than
 /// was announced. `sourceRemoved` is present where removal was requested, with `sourceProblem` where it
 /// failed.
 enum HTTPResult {
@@ -31,6 +32,8 @@ enum HTTPResult {
         var saved: JSONValue?
         /// The id of the message that a webhook sent.
         var message: String?
+        /// Whether an answer of JSON is kept as a value too.
+        var keepsValue = true
         /// The number of the execution that succeeded.
         var attempts: Int?
     }
@@ -40,8 +43,10 @@ enum HTTPResult {
         writer.beginObject()
         if let head = record.head {
             writer.member("status", Int(head.status.code))
-            writer.member("headers", headers(HeaderFields(head.headers), extras.keepHeaders))
-            if extras.saved == nil { body(record, &writer) }
+            let fields = HeaderFields(head.headers)
+            writer.member("headers", headers(fields, extras.keepHeaders))
+            let type = extras.keepsValue ? fields.first("content-type") : nil
+            if extras.saved == nil { body(record, type: type, &writer) }
         }
         if let url = extras.url { writer.member("url", url) }
         if extras.alreadyGone { writer.member("alreadyGone", true) }
@@ -63,7 +68,7 @@ enum HTTPResult {
             })
     }
 
-    private static func body(_ record: HTTPRecord, _ writer: inout JSONWriter) {
+    private static func body(_ record: HTTPRecord, type: String?, _ writer: inout JSONWriter) {
         var bytes = record.body.readableBytesView[...]
         let isTruncated = record.bodyBytes > record.body.readableBytes || !record.isComplete
         if record.bodyBytes > record.body.readableBytes {
@@ -74,6 +79,19 @@ enum HTTPResult {
         writer.member("body", text ?? Base64.encode(record.body.readableBytesView))
         if text == nil { writer.member("bodyEncoding", "base64") }
         if isTruncated { writer.member("bodyTruncated", true) }
+        if let text, !isTruncated, let value = value(of: text, type: type) { writer.member("json", value) }
+    }
+
+    /// The value of a body.
+    /// - Parameter type: its media type.
+    /// - Returns: nil for another media type than `application/json`, `text/json` or one with the suffix `+json` (RFC 6839),
+    ///   and for text that is not JSON, or that could not be read again within a result.
+    static func value(of body: String, type: String?) -> JSONValue? {
+        let name = type?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        guard name == "application/json" || name == "text/json" || name.hasSuffix("+json") else { return nil }
+        // In its result it is one level deeper.
+        let isShallow = (try? JSONValue(parsing: Array("[\(body)]".utf8))) != nil
+        return isShallow ? try? JSONValue(parsing: Array(body.utf8)) : nil
     }
 
     /// A body as text; nil where it is not UTF-8, or has control characters.

@@ -71,6 +71,11 @@ struct RequestSender: Sendable {
     func result(_ record: HTTPRecord, _ extras: HTTPResult.Extras = HTTPResult.Extras()) -> [UInt8] {
         var record = record
         secrets.redact(&record)
+        let result = HTTPResult.json(record, extras)
+        guard secrets.areIn(result) else { return result }
+        // An escape hid a secret in the text of the body, and not in its value.
+        var extras = extras
+        extras.keepsValue = false
         return HTTPResult.json(record, extras)
     }
 

@@ -28,9 +28,9 @@ struct FlowSubmitCommand: AsyncParsableCommand {
 
             A payload may refer to results: {$result: download/path} is a part of the result of a node, which the node then \
             waits for; “default” beside it stands in for a result that is missing. {$results: [a, b]} and {$results: \
-            page-*} are lists of results, {$text: [https://h/, {$result: new/id}]} joins text, {$literal: …} is taken as it \
-            is, and {$flow: id} (or name, status, nodes, failed) is for “then”. A destination must not depend on a result, \
-            unless the node states it as “destination”.
+            page-*} are lists of results, {$text: [https://h/, {$result: new/json/id}]} joins text, {$literal: …} is taken as \
+            it is, and {$flow: id} (or name, status, nodes, failed) is for “then”. An answer of JSON is “json” in the result \
+            of a request or fetch. A destination must not depend on a result, unless the node states it as “destination”.
 
             With --lines each line is JSON: {"flow": {"name": …}} first, then {"node": "a", "type": …, "after": ["b"]}; \
             a line names nodes of earlier lines only.

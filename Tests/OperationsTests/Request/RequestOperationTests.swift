@@ -244,6 +244,39 @@ import Work
         }
     }
 
+    @Test func `a whole body of a JSON type is a value of the result too`() async throws {
+        let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+        let script = #"""
+            * /new : answer 201 header "Content-Type: application/json; charset=utf-8" body "{\"id\":18446744073709551614}"
+            * /problem : answer 200 header "Content-Type: application/problem+json" body "[1,{}]"
+            * /text : answer 200 header "Content-Type: text/plain" body "{}"
+            * /broken : answer 200 header "Content-Type: application/json" body "{"
+            * /deep : answer 200 header "Content-Type: application/json" body "\#(deep)"
+            * /none : answer 204
+            """#.replacing("\\#(deep)", with: deep)
+        try await RequestHarness.with(script) { harness in
+            func json(_ path: String) async throws -> JSONValue? {
+                let outcome = try await harness.outcome(["url": harness.url(path)])
+                #expect(outcome.result?["status"] != nil, "\(outcome)")
+                return outcome.result?["json"]
+            }
+            let (new, problem) = (try await json("/new"), try await json("/problem"))
+            #expect(new == ["id": .decimal("18446744073709551614")] && problem == [1, [:]])
+            for path in ["/text", "/broken", "/deep", "/none"] {
+                let value = try await json(path)
+                #expect(value == nil, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a secret that an escape hides in a body of JSON is not in its value`() async throws {
+        let script = #"* * : answer 200 header "Content-Type: application/json" body "{\"token\":\"hush\\u002dhush\"}""#
+        try await RequestHarness.with(script, token: "hush-hush") { harness in
+            let outcome = try await harness.outcome(["url": harness.url("/a")])
+            #expect(outcome.result?["body"] != nil && outcome.result?["json"] == nil, "\(outcome)")
+        }
+    }
+
     @Test func `a long body is cut at 64 KiB, and bytes that are not text are base64`() async throws {
         try await RequestHarness.with("* /long : answer 200 body 65537\n* * : answer 200 body \"\\x00\\xff\"") {
             harness in

@@ -39,6 +39,10 @@ enum FetchBody: Sendable {
             members.append(.init("body", .string(text ?? Base64.encode(bytes))))
             if text == nil { members.append(.init("bodyEncoding", "base64")) }
             if isTruncated { members.append(.init("bodyTruncated", true)) }
+            let type = result.headers.first("content-type")
+            if let text, !isTruncated, let value = HTTPResult.value(of: text, type: type) {
+                members.append(.init("json", value))
+            }
         case .file(let path): members.append(.init("bodyFile", .string(path)))
         }
         return JSONValue.object(members).bytes
