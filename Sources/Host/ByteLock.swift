@@ -46,6 +46,19 @@ package final class ByteLock: Sendable {
         return lock.isNamed ? lock : nil
     }
 
+    /// Whether another open file has locked one of the bytes exclusively. It takes no lock.
+    /// - Throws: where the file cannot be opened. One that is missing is not locked.
+    package static func isTaken(_ target: Target) throws(SystemError) -> Bool {
+        let descriptor: CInt
+        do throws(SystemError) { descriptor = try openFile(target.path, O_RDONLY) } catch {
+            guard error.code == ENOENT else { throw error }
+            return false
+        }
+        defer { close(descriptor) }
+        let count = target.bytes.upperBound - target.bytes.lowerBound
+        return clinux_locked_byte(descriptor, off_t(target.bytes.lowerBound), off_t(count)) >= 0
+    }
+
     /// Whether the path still leads to the locked file.
     package var isNamed: Bool { FileIdentity(of: descriptor) == FileIdentity(at: path) }
 }

@@ -5,12 +5,9 @@ package import Store
 /// One coordinator for each data directory: an exclusive lock on `run/coordinator.lock`, taken before any
 /// bind.
 package enum CoordinatorLock {
-    /// A process that only checks whether a coordinator runs holds the lock for a moment.
-    private static let timeout: Duration = .milliseconds(500)
-
     /// - Throws: ``StoreError`` `.busy` that names the process which holds it.
     package static func take(in run: RunDirectory) throws(StoreError) -> FileLock {
-        guard let lock = try run.take(.coordinator, timeout: timeout) else {
+        guard let lock = try run.take(.coordinator, timeout: RunDirectory.releaseTime) else {
             let holder = run.probe(.coordinator).pid.map { ", process \($0)," } ?? ""
             throw StoreError(
                 .busy,

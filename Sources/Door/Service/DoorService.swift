@@ -175,7 +175,7 @@ package struct DoorService: Service {
     }
 
     private static func takeLock(_ run: RunDirectory) throws(StoreError) -> FileLock {
-        guard let lock = try run.take(.door, timeout: .seconds(1)) else {
+        guard let lock = try run.take(.door, timeout: RunDirectory.releaseTime) else {
             let holder = run.probe(.door).pid.map { ", process \($0)," } ?? ""
             throw StoreError(
                 .busy, "another door\(holder) holds \(run.lock(.door)): one is enough for a data directory")

@@ -74,7 +74,7 @@ struct UpCommand: AsyncParsableCommand {
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
         let (_, store) = try data.store(create: true)
-        let lock = directory.run.probe(.coordinator)
+        let lock = directory.run.probeUntilReleased(.coordinator)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
             throw ExitError(

@@ -156,25 +156,39 @@ package struct RunDirectory: Sendable, Hashable {
         }
     }
 
-    /// Whether the coordinator that runs is of release 0.1.0, which holds the lock file and no bytes.
+    /// Whether the coordinator that runs is of release 0.1.0.
     func coordinatorIsOfFirstRelease() throws(StoreError) -> Bool {
-        guard let target = target(.coordinator) else { return false }
-        do throws(SystemError) { return try ByteLock.attempt(target) != nil } catch { throw StoreError(error) }
+        try holderOfFirstRelease(.coordinator, Self.pause) != nil
     }
 
     /// A coordinator or worker of release 0.1.0 that runs; nil where there is none.
-    func processOfFirstRelease() throws(StoreError) -> LockProbe? {
-        for lock in [.coordinator] + Lock.seats.map(Lock.seat) where access(self.lock(lock), F_OK) == 0 {
-            let found = probe(lock)
-            guard found.isHeld, let target = target(lock) else { continue }
-            do throws(SystemError) {
-                if try ByteLock.attempt(target) != nil { return found }
-            } catch {
-                throw StoreError(error)
-            }
+    func processOfFirstRelease(pause: () -> Void = Self.pause) throws(StoreError) -> LockProbe? {
+        for lock in [.coordinator] + Lock.seats.map(Lock.seat) {
+            if let found = try holderOfFirstRelease(lock, pause) { return found }
         }
         return nil
     }
+
+    /// The holder of a lock where it is of release 0.1.0, which locks the file and no bytes. Later releases lock the file
+    /// first and the bytes at once: a process that has only the file may be one that starts, so it is looked at again.
+    private func holderOfFirstRelease(_ lock: Lock, _ pause: () -> Void) throws(StoreError) -> LockProbe? {
+        guard let target = target(lock) else { return nil }
+        var found = LockProbe?.none
+        for look in 0..<Self.maxLooks {
+            if look > 0 { pause() }
+            let holder = probe(lock)
+            do throws(SystemError) {
+                guard holder.isHeld, try !ByteLock.isTaken(target) else { return nil }
+            } catch {
+                throw StoreError(error)
+            }
+            // A list of locks that changes while it is read may lack one.
+            if found?.pid == nil { found = holder }
+        }
+        return found
+    }
+    /// Looks at a lock, over half a second: a process that starts has the bytes some microseconds after the file.
+    private static let maxLooks = 50
 
     /// Makes the file of a held lock anew where it was removed or replaced.
     /// - Returns: whether it was.
@@ -195,6 +209,23 @@ package struct RunDirectory: Sendable, Hashable {
             "\(path) and \(presence) were removed or replaced while this process held them; it ends, because another "
                 + "process may hold them now. Leave the files of a data directory in place.")
     }
+
+    /// How long a start waits for the lock of a process that was killed a moment ago: the kernel frees the memory of a
+    /// process before its locks, and the children of a killed `sluice up` end when they see that.
+    package static let releaseTime: Duration = .seconds(3)
+
+    /// Looks whether a lock is held, and by which process, for up to ``releaseTime`` while it is.
+    package func probeUntilReleased(_ lock: Lock, pause: () -> Void = Self.pause) -> LockProbe {
+        let end = MonotonicTime.now + Self.releaseTime
+        while true {
+            let found = probe(lock)
+            guard found.isHeld, MonotonicTime.now < end else { return found }
+            pause()
+        }
+    }
+
+    /// Waits between two looks at a lock.
+    package static let pause: @Sendable () -> Void = { usleep(10_000) }
 
     /// Looks whether a lock is held, and by which process.
     package func probe(_ lock: Lock) -> LockProbe { LockProbe(path: self.lock(lock)) }

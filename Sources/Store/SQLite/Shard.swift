@@ -211,7 +211,9 @@ final class Shard: Sendable {
         } catch {
             // A short try only moves on to another shard; it need not know which process holds the lock.
             let namesWriter = error.code == .busy && timeout >= WriteTimeout.background
-            let error = error.about(shard: number, at: path, writer: namesWriter ? WALHolders.writer(of: path) : nil)
+            let error = error.about(
+                shard: number, at: path,
+                writer: namesWriter ? WALHolders.writer(of: path, run: options.directory.run) : nil)
             if error.code.makesShardUnusable { setProblem(error) }
             if error.code == .busy { wasLocked.store(true, ordering: .relaxed) }
             throw error

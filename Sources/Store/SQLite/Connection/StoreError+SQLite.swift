@@ -35,14 +35,12 @@ extension StoreError {
 
     /// The same error as a sentence that names the shard.
     /// - Parameter writer: the process that holds the write lock, where it is known.
-    func about(shard: Int, at path: String, writer: String?) -> StoreError {
+    func about(shard: Int, at path: String, writer: ShardWriter?) -> StoreError {
         guard self.shard == nil else { return self }
         let name = "Shard \(shard) (\(path))"
         let sentence: String
         switch code {
-        case .busy:
-            let holder = writer ?? "another process"
-            sentence = "\(name) is locked by \(holder); end that process if it hangs, or try again."
+        case .busy: sentence = "\(name) \(ShardWriter.sentence(writer))."
         case .full: sentence = "\(name) could not be written: \(message); \(Self.roomAdvice)."
         case .corrupt: sentence = "\(name) is damaged: \(message); \(RestoreAdvice.shard(shard))."
         case .permission: sentence = "\(name) cannot be used: \(message)."

@@ -27,11 +27,15 @@ struct WALHolders {
         }
     }
 
-    /// The process that holds the write lock: “process 12 (sluice), which is stopped”. Nil where none does,
-    /// or where the kernel does not list it because it is in another container.
-    static func writer(of path: String) -> String? {
+    /// The process that holds the write lock of a shard. Nil where none does, or where the kernel does not list it because
+    /// it is in another container.
+    static func writer(of path: String, run: RunDirectory) -> ShardWriter? {
         let lock = KernelLock.all(on: "\(path)-shm").first { $0.kind == "POSIX" && $0.start == writeLock }
-        return lock.map { names([$0.pid]) + (ProcessIdentity.isStopped($0.pid) ? ", which is stopped" : "") }
+        return lock.map { lock in
+            ShardWriter(
+                name: names([lock.pid]), isStopped: ProcessIdentity.isStopped(lock.pid),
+                isOwn: KernelLock.all(on: run.lock(.store)).contains { $0.kind == "FLOCK" && $0.pid == lock.pid })
+        }
     }
 
     /// “process 12 (sluice), process 14 (python3)”.
@@ -40,5 +44,26 @@ struct WALHolders {
             let name = TextFile.read("/proc/\(pid)/comm")?.filter { $0 != "\n" }
             return "process \(pid)" + (name.map { " (\($0))" } ?? "")
         }.joined(separator: ", ")
+    }
+}
+
+/// The process that holds the write lock of a shard.
+struct ShardWriter: Equatable {
+    /// “process 12 (sluice)”.
+    var name: String
+    var isStopped: Bool
+    /// It has the store open as a process of Sluice does.
+    var isOwn: Bool
+
+    /// The holder of a lock that was not released in time, and the remedy.
+    /// - Parameter writer: nil where it is not known.
+    static func sentence(_ writer: ShardWriter?) -> String {
+        guard let writer else { return "is locked by another process; try again" }
+        if writer.isStopped {
+            return "is locked by \(writer.name), which is stopped; let it go on or end it, and try again"
+        }
+        return writer.isOwn
+            ? "is locked by \(writer.name) of Sluice, whose commit has not returned; its disk is slow or busy: try again"
+            : "is locked by \(writer.name); end that process if it hangs, or try again"
     }
 }
