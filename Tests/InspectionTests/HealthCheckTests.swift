@@ -77,6 +77,34 @@ import Testing
         }
     }
 
+    @Test func `shards that do not agree are broken, and tell each other again on request`() throws {
+        try InspectionRig.with { rig in
+            func submit(to shard: Int, after parents: [Dependency] = []) throws -> CommandID {
+                for number in 0... {
+                    var draft = CommandDraft.noop
+                    draft.uniqueKey = "key \(number) \(CommandID())"
+                    draft.dependencies = parents
+                    guard rig.store.shard(of: draft) == shard else { continue }
+                    return try rig.store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+                }
+                throw Missed("no key leads to shard \(shard)")
+            }
+            let parent = try submit(to: 0)
+            let child = try submit(to: 1, after: [Dependency(on: parent)])
+            #expect(findings(rig).worst == .note)
+            // As where shard 0 had its question when it was replaced by an older copy.
+            try SQLiteProbe(rig.directory.shard(1)).run("DELETE FROM outbox")
+            let (worst, found) = findings(rig)
+            #expect(worst == .broken)
+            let finding = try #require(found.first { $0.check == "shards" })
+            #expect(finding.sentence.hasPrefix("command \(child) waits for \(parent), whose shard does not know that"))
+            #expect(finding.sentence.hasSuffix("“sluice doctor --mend” sets that right"))
+            #expect(HealthCheck(directory: rig.directory, mends: true).run { _ in } == .note)
+            #expect(findings(rig).worst == .note)
+            #expect(try rig.store.outbox(shard: 1, after: 0, limit: 10).map(\.receiver) == [parent])
+        }
+    }
+
     @Test func `a missing store is a warning`() throws {
         let place = try TemporaryDirectory("doctor")
         defer { place.remove() }

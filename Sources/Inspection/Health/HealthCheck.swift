@@ -39,9 +39,8 @@ package struct HealthCheck {
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
             for shard in 0..<store.shardCount { for finding in integrity(of: shard, store) { note(finding) } }
-            for finding in backup(store) + logs(store) + clock(store) + schedules(store) + processes(store) {
-                note(finding)
-            }
+            for finding in messages(store) + backup(store) + logs(store) { note(finding) }
+            for finding in clock(store) + schedules(store) + processes(store) { note(finding) }
         } catch {
             note(Finding("store", error.code == .corrupt ? .broken : .warning, error.message))
         }
@@ -158,6 +157,37 @@ package struct HealthCheck {
                         + "named, or \(RestoreAdvice.shard(shard))"))
         }
         return findings.isEmpty ? [Finding(check, .ok, "sound")] : findings
+    }
+
+    /// Compares what the shards have told each other, and posts what is missing.
+    private func messages(_ store: any StoreMaintenance) -> [Finding] {
+        do throws(StoreError) {
+            let found = try store.debts()
+            if mends { try store.post(found) }
+            let debts = found.debts.map { (mends ? "mended: \($0.change)" : $0.problem) }.sorted()
+            var findings = Self.first(debts, of: Self.maxChanges, "messages of shards") { sentence in
+                mends
+                    ? Finding("shards", .note, sentence)
+                    : Finding("shards", .broken, "\(sentence); “sluice doctor --mend” sets that right")
+            }
+            let lost = found.lostParents.map { lost in
+                "command \(lost.child) waits for \(lost.parent), which is not in the restored shard; it ends as after a failure of that"
+            }
+            findings += Self.first(lost.sorted(), of: Self.maxChanges, "commands of a lost parent") {
+                Finding("shards", .warning, $0)
+            }
+            return findings.isEmpty ? [Finding("shards", .ok, "agree with each other")] : findings
+        } catch {
+            return [Finding("shards", error.code == .corrupt ? .broken : .warning, error.message)]
+        }
+    }
+
+    /// - Parameter more: names those beyond `limit`.
+    private static func first(
+        _ sentences: [String], of limit: Int, _ more: String, _ finding: (String) -> Finding
+    ) -> [Finding] {
+        let rest = sentences.count - limit
+        return sentences.prefix(limit).map(finding) + (rest > 0 ? [finding("\(rest) more \(more)")] : [])
     }
 
     private func backup(_ store: SQLiteStore) -> [Finding] {

@@ -17,8 +17,9 @@ struct DoctorCommand: AsyncParsableCommand {
             with 1 for another warning.
 
             With --mend it sets right what the recount of flows, ordering keys and counts finds, in one transaction for each \
-            shard, and says what it has changed: a flow or a command that waits for nothing then goes on. It changes \
-            nothing where the numbers are right, and never mends the file of a shard.
+            shard, and says what it has changed: a flow or a command that waits for nothing then goes on. Messages between \
+            shards that a restore has lost are posted again. It changes nothing where the numbers are right, and never \
+            mends the file of a shard.
 
             EXAMPLES
               sluice doctor

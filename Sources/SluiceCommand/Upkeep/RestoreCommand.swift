@@ -16,7 +16,8 @@ struct RestoreCommand: ParsableCommand {
 
             Commands that a worker had claimed when the backup was made run again; those that are not idempotent and may \
             have been sent are in doubt, see “sluice resolve”. Commands that ended after the backup was made run again too. \
-            Spooled files are not in a backup, and stay as they are.
+            Spooled files are not in a backup, and stay as they are. A command that waits for one of another shard is told \
+            its end again; where the restored shard does not have that one, it counts as failed.
 
             EXAMPLES
               sluice restore /backup/sluice-2026-03-01
@@ -40,7 +41,26 @@ struct RestoreCommand: ParsableCommand {
         if let shard, !(0..<256).contains(shard) { throw ValidationError("--shard must be from 0 to 255.") }
     }
 
+    /// The result of a restore, for the output.
+    private struct Outcome {
+        var result: RestoreResult
+        var debts: ShardDebts
+        var collections: Int
+        var failures: [(name: String, error: CollectionError)]
+    }
+
     func run() throws {
+        let outcome = try restore()
+        show(outcome)
+        guard let first = outcome.failures.first else { return }
+        Output.flush()
+        for (name, error) in outcome.failures {
+            Diagnostics.say("the collection “\(name)” was not restored: \(error)")
+        }
+        throw ExitError(CollectionCommand.code(first.error.problem), nil)
+    }
+
+    private func restore() throws -> Outcome {
         let (backup, target) = (DataDirectory(path: directory), data.directory())
         let restore = try Restore(of: backup, to: target, shard: shard)
         // A signal before the shards are replaced leaves everything as it was.
@@ -54,15 +74,11 @@ struct RestoreCommand: ParsableCommand {
         }
         // A signal from here on leaves the mark, and the next restore replaces the copies that are left.
         SignalHandling.exits()
-        try restore.replaceShards()
+        let debts = try restore.replaceShards()
         let (collections, failures) = try restoreCollections(backup, target)
         try restore.finish()
         Diagnostics.clearStatus()
-        show(result, collections: collections)
-        guard let first = failures.first else { return }
-        Output.flush()
-        for (name, error) in failures { Diagnostics.say("the collection “\(name)” was not restored: \(error)") }
-        throw ExitError(CollectionCommand.code(first.error.problem), nil)
+        return Outcome(result: result, debts: debts, collections: collections, failures: failures)
     }
 
     /// - Returns: how many were restored, and the others with the reason.
@@ -82,27 +98,51 @@ struct RestoreCommand: ParsableCommand {
         return (count, failures)
     }
 
-    private func show(_ result: RestoreResult, collections: Int) {
-        let settled = { (status: CommandStatus) in Int64(result.settled[status] ?? 0) }
+    private func show(_ outcome: Outcome) {
+        let (result, collections) = (outcome.result, outcome.collections)
         if print.json {
             return Output.line(
-                JSONValue.object([
-                    .init("backup", .string(result.time.description)),
-                    .init("shards", .array(result.shards.map { .integer(Int64($0)) })),
-                    .init("collections", .integer(Int64(collections))),
-                    .init("released", .integer(settled(.new))), .init("inDoubt", .integer(settled(.inDoubt))),
-                    .init("cancelled", .integer(settled(.cancelled))),
-                ]).bytes)
+                JSONValue.object(
+                    [
+                        .init("backup", .string(result.time.description)),
+                        .init("shards", .array(result.shards.map { .integer(Int64($0)) })),
+                        .init("collections", .integer(Int64(collections))),
+                    ] + members(of: result.settled, outcome.debts)
+                ).bytes)
         }
         let shards = result.shards.count == 1 ? "shard \(result.shards[0])" : "\(result.shards.count) shards"
         let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
         Output.line("\(shards)\(more) restored from a backup of \(result.time)")
-        for (count, words) in [
-            (settled(.new), "released, to run again"),
-            (settled(.inDoubt), "in doubt: see “sluice list --status inDoubt”"),
-            (settled(.cancelled), "cancelled as requested before the backup"),
-        ] where count > 0 {
-            Output.line("\(Figures.grouped(count)) claimed command\(count == 1 ? "" : "s") \(words)")
+        showClaimed(result.settled)
+        showLostParents(outcome.debts)
+    }
+
+    private func members(of settled: [CommandStatus: Int], _ debts: ShardDebts) -> [JSONValue.Member] {
+        [
+            .init("released", .integer(Int64(settled[.new] ?? 0))),
+            .init("inDoubt", .integer(Int64(settled[.inDoubt] ?? 0))),
+            .init("cancelled", .integer(Int64(settled[.cancelled] ?? 0))),
+            .init("messages", .integer(Int64(debts.debts.count))),
+            .init("lostParents", .integer(Int64(debts.lostParents.count))),
+        ]
+    }
+
+    private func showClaimed(_ settled: [CommandStatus: Int]) {
+        for (status, words) in [
+            (CommandStatus.new, "released, to run again"),
+            (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
+            (.cancelled, "cancelled as requested before the copy was made"),
+        ] {
+            guard let count = settled[status], count > 0 else { continue }
+            Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
         }
+    }
+
+    private func showLostParents(_ debts: ShardDebts) {
+        let lost = debts.lostParents.count
+        guard lost > 0 else { return }
+        Output.line(
+            "\(Figures.grouped(Int64(lost))) command\(lost == 1 ? " waits" : "s wait") for commands that are not in the restored "
+                + "store, which count as failed: see “sluice doctor”")
     }
 }

@@ -28,9 +28,11 @@ extension CommandDraft {
         return found
     }
 
+    private var mayReferToResults: Bool { Self.mayReferToResults(payload) }
+
     /// Looks for a key of a reference, or an escaped character that may be a part of one: a payload is not parsed here.
-    private var mayReferToResults: Bool {
-        payload.firstRange(of: Self.key) != nil || payload.firstRange(of: Self.escape) != nil
+    static func mayReferToResults(_ payload: [UInt8]) -> Bool {
+        payload.firstRange(of: key) != nil || payload.firstRange(of: escape) != nil
     }
     private static let key = Array("\"$result".utf8)
     private static let escape = Array("\\u".utf8)

@@ -6,7 +6,8 @@ extension Settlements {
     mutating func receive(_ messages: [ShardMessage]) throws(StoreError) {
         for message in messages {
             switch message.content {
-            case .awaits(let wantsResult): try receiveAwaits(message, wantsResult: wantsResult)
+            case .awaits(let wantsResult, let isRepeated):
+                try receiveAwaits(message, wantsResult: wantsResult, isRepeated: isRepeated)
             case .ended(let end): try receiveEnd(end, message)
             case .partEnded(let members, let failed): try receivePartEnd(message, members: members, failed: failed)
             case .cancelPart:
@@ -20,9 +21,11 @@ extension Settlements {
         try run()
     }
 
-    private mutating func receiveAwaits(_ message: ShardMessage, wantsResult: Bool) throws(StoreError) {
+    private mutating func receiveAwaits(
+        _ message: ShardMessage, wantsResult: Bool, isRepeated: Bool
+    ) throws(StoreError) {
         guard var row = try rows.command(message.receiver) else {
-            let content = ShardMessage.Content.ended(RemoteEnd(status: nil))
+            let content = ShardMessage.Content.ended(isRepeated ? .lostByRestore : RemoteEnd(status: nil))
             return try rows.post(ShardMessage(receiver: message.sender, sender: message.receiver, content: content))
         }
         var dependant = RemoteDependantRow(parent: row.command.turn, child: message.sender, wantsResult: wantsResult)
@@ -50,6 +53,10 @@ extension Settlements {
         guard dependency.state == .open else { return }
         dependency.state = .unsatisfiable
         try rows.save(dependency)
+        if end.status == nil, let reason = end.reason {
+            return try cancelDependant(
+                dependency.child, cause: nil, isUnneeded: false, reason: "\(reason): “\(message.sender)”")
+        }
         let isUnneeded = end.outcome.makesUnneeded(dependency.condition)
         let word =
             switch end.status {

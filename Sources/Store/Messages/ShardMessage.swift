@@ -8,7 +8,8 @@ package import Commands
 package struct ShardMessage: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         /// The sender waits for the end of the receiver.
-        case awaits(wantsResult: Bool)
+        /// - Parameter isRepeated: the question of a ``ShardDebt``. A receiver that is unknown was lost by a restore then.
+        case awaits(wantsResult: Bool, isRepeated: Bool = false)
         /// The sender has ended, and the receiver waits for it.
         case ended(RemoteEnd)
         /// The members of a batch in a shard have ended. The sender is the part of that shard (``CommandID/part(in:)``).
@@ -37,6 +38,9 @@ package struct RemoteEnd: Sendable, Equatable {
     package var reason: String?
     /// Of a success, for a dependant that refers to it.
     package var result: [UInt8]?
+
+    /// The end of a parent that a restore has lost.
+    static let lostByRestore = RemoteEnd(status: nil, reason: "its parent is not in the restored shard")
 
     var outcome: ParentOutcome {
         switch status {

@@ -14,7 +14,8 @@ internal import Host
 ///    in them. Until here nothing has changed.
 /// 3. It leaves a mark (``RestoreMark``), removes each old shard with its `-wal` and `-shm`, and renames the
 ///    copies. A restore that is killed here leaves a store that is refused until it is restored again.
-/// 4. ``finish()`` removes the mark.
+/// 4. It posts what the shards owe each other (``ShardDebts``): their files are of different moments.
+/// 5. ``finish()`` removes the mark.
 package final class Restore {
     private let backup: DataDirectory
     private let data: DataDirectory
@@ -23,6 +24,8 @@ package final class Restore {
     private let numbers: [Int]
     /// Of the whole backup.
     private let isWhole: Bool
+    /// The shards of the store; 0 until the first copy is checked.
+    private var shardCount = 0
     private var isReplacing = false
 
     /// Takes the locks, and makes the data directory where there is none.
@@ -85,6 +88,7 @@ package final class Restore {
                         .foreign, "The shards in \(backup.path) are of several backups; name the directory of one.")
                 }
                 copied = identity
+                shardCount = identity.count
                 let time = identity.backup ?? modificationTime(of: backup.shard(number))
                 result = result ?? RestoreResult(time: time)
                 result?.shards.append(number)
@@ -114,7 +118,9 @@ package final class Restore {
     }
 
     /// Puts the copies in place. From here on the store is refused until ``finish()``.
-    package func replaceShards() throws(StoreError) {
+    /// - Returns: what the shards owed each other, which is posted.
+    @discardableResult
+    package func replaceShards() throws(StoreError) -> ShardDebts {
         try RestoreMark.set(data, RestoreMark.text(backup: backup.path, shard: isWhole ? nil : numbers.first))
         isReplacing = true
         for number in numbers {
@@ -127,6 +133,10 @@ package final class Restore {
             guard rename(copy, path) == 0 else { throw StoreError(SystemError("rename", copy)) }
         }
         try data.sync(data.path)
+        var comparison = ShardComparison(RestoredShards(data, count: shardCount, restored: numbers))
+        try comparison.run()
+        try comparison.post(comparison.result.debts)
+        return comparison.result
     }
 
     /// Lets processes use the store.

@@ -23,4 +23,8 @@ package protocol StoreMaintenance: ShardedStore {
     /// Sets right what ``ReadingStore/relationProblems(shard:)`` finds, in one transaction. Where it finds nothing, nothing
     /// is written.
     func mend(shard: Int, now: Timestamp) throws(StoreError) -> ShardMend
+    /// Compares what the shards have told each other. Messages that are still to be carried are not owed.
+    func debts() throws(StoreError) -> ShardDebts
+    /// Posts messages that ``debts()`` has found, one transaction a shard. The coordinator carries them.
+    func post(_ debts: ShardDebts) throws(StoreError)
 }

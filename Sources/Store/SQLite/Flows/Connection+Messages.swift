@@ -79,7 +79,7 @@ private struct MessageColumns {
     var kind: Kind
     /// `awaits`: whether the result is wanted. `ended`: the status. `partEnded`: the members.
     var first: Int64?
-    /// `ended`: 1 for may fail, 2 for not needed. `partEnded`: those that failed.
+    /// `awaits`: whether it is repeated. `ended`: 1 for may fail, 2 for not needed. `partEnded`: those that failed.
     var second: Int64?
     var reason: String?
     var result: [UInt8]?
@@ -95,7 +95,8 @@ extension MessageColumns {
 
     init(_ content: ShardMessage.Content) {
         switch content {
-        case .awaits(let wantsResult): self.init(kind: .awaits, first: wantsResult ? 1 : 0)
+        case .awaits(let wantsResult, let isRepeated):
+            self.init(kind: .awaits, first: wantsResult ? 1 : 0, second: isRepeated ? 1 : nil)
         case .ended(let end):
             self.init(
                 kind: .ended, first: end.status.map { Int64($0.rawValue) },
@@ -109,7 +110,7 @@ extension MessageColumns {
     var content: ShardMessage.Content {
         get throws(StoreError) {
             switch kind {
-            case .awaits: return .awaits(wantsResult: first == 1)
+            case .awaits: return .awaits(wantsResult: first == 1, isRepeated: second == 1)
             case .ended:
                 var end = RemoteEnd(status: nil, reason: reason, result: result)
                 if let first {
