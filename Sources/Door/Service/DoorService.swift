@@ -30,6 +30,7 @@ package struct DoorService: Service {
     private let routes: UploadRoutes
     private let registry: @Sendable (String) throws -> OperationRegistry
     private let parts: [any DoorPart]
+    private let endsMissingUploads: Bool
     private let logger: Logger
     private let whenListening: @Sendable (Listening) -> Void
 
@@ -39,10 +40,12 @@ package struct DoorService: Service {
     ///   - inheritedSocket: as in ``DoorServerConfiguration``; `address` is its address.
     ///   - registry: the operations that check the payloads of a type.
     ///   - parts: all but uploads.
+    ///   - endsMissingUploads: ends open uploads whose files are not in the spool.
     package init(
         _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress,
         certificate: CertificateSource? = nil, inheritedSocket: CInt? = nil, routes: UploadRoutes,
-        registry: @escaping @Sendable (String) throws -> OperationRegistry, parts: [any DoorPart] = [], logger: Logger,
+        registry: @escaping @Sendable (String) throws -> OperationRegistry, parts: [any DoorPart] = [],
+        endsMissingUploads: Bool = false, logger: Logger,
         whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
     ) {
         self.client = client
@@ -53,11 +56,13 @@ package struct DoorService: Service {
         self.routes = routes
         self.registry = registry
         self.parts = parts
+        self.endsMissingUploads = endsMissingUploads
         self.logger = logger
         self.whenListening = whenListening
     }
 
-    /// - Throws: ``StoreError`` `busy` where another door has the data directory, and the errors of the listener.
+    /// - Throws: ``StoreError`` `busy` where another door has the data directory, or where its spool is not there; and the
+    ///   errors of the listener.
     package func run() async throws {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
@@ -69,12 +74,16 @@ package struct DoorService: Service {
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
             rules: RouteRules(routes, registry: registry), logger: logger, hint: { [client] in client.hint(ready: $0) })
-        let recovery = try await engine.recover()
+        let recovery: UploadEngine.Recovery
+        do throws(UploadError) { recovery = try await engine.recover(endsMissing: endsMissingUploads) } catch {
+            throw error.code == .unavailable ? StoreError(.busy, error.message) : error as any Error
+        }
         if recovery.open > 0 {
             logger.info(
                 "Uploads of earlier processes go on",
                 metadata: [
                     "open": "\(recovery.open)", "truncated": "\(recovery.truncated)", "lost": "\(recovery.lost.count)",
+                    "missing": "\(recovery.missing.count)",
                 ])
         }
         let token = try await onThread("door-token") { [client] () throws(StoreError) in

@@ -26,12 +26,14 @@ struct DoorCommand: AsyncParsableCommand {
             the machine could read an argument.
 
             With door.certificate and door.key of sluice.yaml it speaks TLS; SIGHUP reads the files again, and no other \
-            setting. It takes a socket that systemd has opened (deploy/systemd/sluice-door.socket) in place of --listen. \
+            setting. It does not start while the spool lacks the files of all open uploads, as where its file system is not \
+            mounted (75). It takes a socket that systemd has opened (deploy/systemd/sluice-door.socket) in place of --listen. \
             SIGTERM or Ctrl-C ends it: requests get 10 s, and the bytes that have arrived are kept.
 
             EXAMPLES
               sluice door
               sluice door --listen 127.0.0.1:7411
+              sluice door --accept-lost-uploads    (the spool is lost)
               sluice login    (a link that opens the page)
               curl -H @<(printf 'Authorization: Bearer %s' "$(cat sluice-data/keys/door.token)") -T a.mp4 \\
                 http://127.0.0.1:7411/uploads/
@@ -46,6 +48,9 @@ struct DoorCommand: AsyncParsableCommand {
             "The address; port 0 takes any free port (default: door.listen of sluice.yaml, else \(Self.defaultAddress)).",
             valueName: "host:port"))
     var listen: ListenAddress?
+
+    @Flag(name: .long, help: "End open uploads whose files are not in the spool; their clients begin again.")
+    var acceptLostUploads = false
 
     @Option(
         name: .long, help: ArgumentHelp("A pipe that closes when the parent has ended.", visibility: .private))
@@ -81,7 +86,7 @@ struct DoorCommand: AsyncParsableCommand {
             routes: routes, registry: registry,
             parts: [
                 live, APIPart(actions), MetricsPart(live, telemetry: telemetry), PagesPart(live, actions: actions),
-            ], logger: logger
+            ], endsMissingUploads: acceptLostUploads, logger: logger
         ) { listening in
             logger.info("The door listens", metadata: ["url": "\(listening.url)", "token": "\(listening.tokenFile)"])
             // Only for a person at the terminal: a log is kept longer than a credential should be.

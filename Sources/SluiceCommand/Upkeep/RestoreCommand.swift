@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import Operations
 internal import Store
+internal import Uploads
 
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +17,7 @@ struct RestoreCommand: ParsableCommand {
 
             Commands that a worker had claimed when the backup was made run again; those that are not idempotent and may \
             have been sent are in doubt, see “sluice resolve”. Commands that ended after the backup was made run again too. \
-            Spooled files are not in a backup, and stay as they are. A command that waits for one of another shard is told \
+            Spooled files are not in a backup, and stay as they are; open uploads whose files are not there end. A command that waits for one of another shard is told \
             its end again; where the restored shard does not have that one, it counts as failed.
 
             EXAMPLES
@@ -47,10 +48,14 @@ struct RestoreCommand: ParsableCommand {
         var debts: ShardDebts
         var collections: Int
         var failures: [(name: String, error: CollectionError)]
+        /// Open uploads that were ended.
+        var lostUploads = 0
     }
 
     func run() throws {
-        let outcome = try restore()
+        var outcome = try restore()
+        // The store can be opened now that the locks of the restore are free.
+        outcome.lostUploads = try endLostUploads()
         show(outcome)
         guard let first = outcome.failures.first else { return }
         Output.flush()
@@ -58,6 +63,14 @@ struct RestoreCommand: ParsableCommand {
             Diagnostics.say("the collection “\(name)” was not restored: \(error)")
         }
         throw ExitError(CollectionCommand.code(first.error.problem), nil)
+    }
+
+    /// Ends open uploads whose files are not in the spool, where the whole store was restored.
+    /// - Returns: their number.
+    private func endLostUploads() throws -> Int {
+        guard shard == nil else { return 0 }
+        let (directory, store) = try data.store()
+        return try SpoolCheck(store: store, spool: SpoolDirectory(path: directory.uploads)).endMissing().count
     }
 
     private func restore() throws -> Outcome {
@@ -99,7 +112,7 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func show(_ outcome: Outcome) {
-        let (result, collections) = (outcome.result, outcome.collections)
+        let (result, collections, uploads) = (outcome.result, outcome.collections, outcome.lostUploads)
         if print.json {
             return Output.line(
                 JSONValue.object(
@@ -107,6 +120,7 @@ struct RestoreCommand: ParsableCommand {
                         .init("backup", .string(result.time.description)),
                         .init("shards", .array(result.shards.map { .integer(Int64($0)) })),
                         .init("collections", .integer(Int64(collections))),
+                        .init("lostUploads", .integer(Int64(uploads))),
                     ] + members(of: result.settled, outcome.debts)
                 ).bytes)
         }
@@ -114,6 +128,9 @@ struct RestoreCommand: ParsableCommand {
         let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
         Output.line("\(shards)\(more) restored from a backup of \(result.time)")
         showClaimed(result.settled)
+        if uploads > 0 {
+            Output.line("\(uploads) open upload\(uploads == 1 ? "" : "s") ended: the spool does not have the files")
+        }
         showLostParents(outcome.debts)
     }
 

@@ -27,7 +27,8 @@ struct SpooledDataCheck {
     }
 
     private func uploads(_ store: SQLiteStore) -> [Finding] {
-        let check = SpoolCheck(store: store, spool: SpoolDirectory(path: directory.uploads))
+        let spool = SpoolDirectory(path: directory.uploads)
+        let check = SpoolCheck(store: store, spool: spool)
         var result = SpoolCheck.Result()
         for shard in 0..<store.shardCount {
             // The check of the shards says why one cannot be read.
@@ -35,7 +36,14 @@ struct SpooledDataCheck {
         }
         let summary = "\(result.open) open, \(result.complete) complete, \(Figures.bytes(result.bytes)) in the spool"
         var findings = [Finding("uploads", .ok, summary)]
-        findings += result.damaged.prefix(Self.maxDamaged).map { Finding("upload", .broken, Self.sentence($0)) }
+        if result.lacksAll, !hasMark(store) {
+            findings.append(Finding("uploads", .broken, result.absence(of: spool)))
+            return findings
+        }
+        findings += result.damaged.prefix(Self.maxDamaged).map { damage in
+            let waits = damage.upload.state == .open && damage.size == nil
+            return Finding("upload", waits ? .warning : .broken, Self.sentence(damage))
+        }
         if result.damaged.count > Self.maxDamaged {
             findings.append(
                 Finding("upload", .broken, "\(result.damaged.count - Self.maxDamaged) more uploads have lost bytes"))
@@ -43,11 +51,18 @@ struct SpooledDataCheck {
         return findings
     }
 
+    private func hasMark(_ store: SQLiteStore) -> Bool {
+        guard let id = try? store.storeID() else { return false }
+        return (try? SpoolMark(SpoolDirectory(path: directory.uploads), store: id).standing) == .own
+    }
+
     private static func sentence(_ damage: SpoolCheck.Damage) -> String {
         let upload = damage.upload
         let bytes = damage.size.map { "has \($0) of its \(upload.offset) bytes" } ?? "has no file"
         let consequence =
             switch (upload.state, upload.command) {
+            case (.open, _) where damage.size == nil:
+                "it waits for its file until it expires; “sluice door --accept-lost-uploads” ends it at once"
             case (.open, _): "the next start of the door ends it, and its client sends the file again"
             case (_, let command?): "command \(command) cannot succeed; cancel it, and have the file sent again"
             case (_, nil): "have the file sent again, and remove it with “sluice uploads remove”"

@@ -27,6 +27,11 @@ package struct DataDirectory: Sendable, Hashable {
     package var spool: String { "\(path)/spool" }
     /// The files of uploads to the door, which makes the directory and owns it: a file without a row is removed.
     package var uploads: String { "\(spool)/uploads" }
+    /// The name of the empty file in ``uploads`` that says whose they are: the directory under a file system that is not
+    /// mounted has none.
+    /// - Parameter store: the id of the store.
+    package static func uploadsMark(of store: String) -> String { "\(uploadsMarkPrefix)\(store)" }
+    package static let uploadsMarkPrefix = "store."
     /// The same directory by its absolute path, for what processes with other working directories read. Where it does
     /// not exist, or cannot be resolved, as it is.
     package var resolved: DataDirectory {

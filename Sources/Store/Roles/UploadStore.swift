@@ -23,4 +23,10 @@ package protocol UploadStore: ShardedStore {
         -> [Upload]
     /// Uploads whose ``Upload/due`` has come, the first due first, at most `limit`.
     func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload]
+    /// The id of the store, which its spool has too; nil for a store without one, or while no shard can be read.
+    func storeID() throws(StoreError) -> String?
+}
+
+extension UploadStore {
+    package func storeID() throws(StoreError) -> String? { nil }
 }

@@ -54,6 +54,14 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     /// When the shards were copied, where one that was opened is a backup; nil for a store in use.
     package var backupTime: Timestamp? { shards[0].options.backupTime.withLock { $0 } }
 
+    package func storeID() throws(StoreError) -> String? {
+        for shard in shards {
+            if let id = shard.options.storeID.withLock({ $0 }) { return id }
+            try ifUsable { () throws(StoreError) in try shard.use { _ in } }
+        }
+        return shards[0].options.storeID.withLock { $0 }
+    }
+
     /// - Throws: `.backup` where a shard is a backup. Any other problem of a shard is an error of its first use.
     package func refuseBackup() throws(StoreError) {
         for shard in shards { try? shard.use { _ in } }

@@ -37,7 +37,7 @@ extension UploadEngine {
         try request.check(upload, length: length, limit: limit)
         // Known only now: the creation has promised room for a step.
         if let length, upload.length == nil { try await reserve(id, length...length) }
-        let file = try await onDisk { [path = spool.file(of: id)] () throws(SystemError) in try SpoolFile(path) }
+        let file = try await openFile(of: upload)
         let checkpoints = UploadCheckpoints(
             self, file, upload: upload, length: request.statedLength, progress: progress)
         let receiver = FileReceiver(

@@ -51,7 +51,7 @@ extension UploadEngine {
         let file = try await onDisk { () throws(SystemError) in
             let file = try SpoolFile(path)
             var offset: Int64 = 0
-            for part in files { offset = try file.append(SpoolFile(part), at: offset) }
+            for part in files { offset = try file.append(SpoolFile(existing: part), at: offset) }
             try file.sync()
             return (file: file, size: offset)
         }

@@ -13,19 +13,30 @@ extension UploadEngine {
         package var truncated = 0
         /// Uploads whose bytes are not in the spool any more. They have ended.
         package var lost: [CommandID] = []
+        /// Open uploads whose files are missing. They wait until the files are back, or until they expire.
+        package var missing: [CommandID] = []
         /// Bytes in the spool.
         package var bytes: Int64 = 0
     }
 
+    /// The reason of an upload that a person has ended because its file was gone.
+    static let lostReason = "its file was lost with the spool"
+
     /// Brings the files to the offsets in the store, after a crash or not. Call it before the first request.
-    package func recover() async throws(UploadError) -> Recovery {
+    /// - Parameter endsMissing: ends uploads whose files are missing, by a person's word.
+    /// - Throws: ``UploadError`` `unavailable` where the spool is not that of the store, or lacks the files of all open
+    ///   uploads. Nothing is changed then.
+    package func recover(endsMissing: Bool = false) async throws(UploadError) -> Recovery {
         var recovery = Recovery()
         try await onDisk { [spool] () throws(SystemError) in try spool.prepare() }
+        try await checkMark(endsMissing: endsMissing)
         for shard in 0..<store.shardCount {
             var after: CommandID?
             while true {
                 let page = try await uploads(shard, after: after)
-                for upload in page where upload.storage != .none { try await recover(upload, &recovery) }
+                for upload in page where upload.storage != .none {
+                    try await recover(upload, endsMissing: endsMissing, &recovery)
+                }
                 guard let last = page.last else { break }
                 after = last.id
             }
@@ -33,6 +44,37 @@ extension UploadEngine {
         try await removeOrphans()
         recovery.bytes = space.withLock { $0.used }
         return recovery
+    }
+
+    /// Reads the mark of the spool, and makes it where the spool has none: it is new, or of an earlier version.
+    private func checkMark(endsMissing: Bool) async throws(UploadError) {
+        guard let id = try await read({ store throws(StoreError) in try store.storeID() }) else { return }
+        let mark = SpoolMark(spool, store: id)
+        switch try await onDisk({ () throws(SystemError) in try mark.standing }) {
+        case .own: return
+        case .foreign(let name):
+            throw UploadError(
+                .unavailable,
+                "The spool \(spool.path) is that of another store, whose mark \(name) it has; mount the spool of this store "
+                    + "there.")
+        case .missing:
+            let result = try await read { [spool] store throws(StoreError) in
+                try SpoolCheck(store: store, spool: spool).run()
+            }
+            guard endsMissing || !result.lacksAll else {
+                throw UploadError(.unavailable, result.absence(of: spool))
+            }
+            try await onDisk { () throws(SystemError) in try mark.write() }
+        }
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
+    ) async throws(UploadError) -> Value {
+        let result = await disk.run { [store] () throws(Never) in
+            Result { () throws(StoreError) in try body(store) }
+        }
+        do throws(StoreError) { return try result.get() } catch { throw UploadError(error) }
     }
 
     /// Removes the files of small uploads whose commit a crash has prevented.
@@ -65,7 +107,9 @@ extension UploadEngine {
         }
     }
 
-    private func recover(_ upload: Upload, _ recovery: inout Recovery) async throws(UploadError) {
+    private func recover(
+        _ upload: Upload, endsMissing: Bool, _ recovery: inout Recovery
+    ) async throws(UploadError) {
         switch upload.state {
         case .ended: await dropBytes(of: upload)
         case .complete: space.withLock { $0.add(upload.id, size: upload.offset, unallocated: 0) }
@@ -74,17 +118,17 @@ extension UploadEngine {
                 // Its client sends no bytes to it, and repeats the request that makes it.
                 return try await end(upload.id, reason: "the door ended while it joined the parts")
             }
-            recovery.open += 1
-            let path = spool.file(of: upload.id)
-            let found = try await onDisk { () throws(SystemError) in
-                let file = try SpoolFile(path)
-                let size = try file.size
-                // Blocks that were reserved go with the bytes, and are reserved again.
-                if size > upload.offset { try file.truncate(to: upload.offset) }
-                var isAllocated = false
-                if let length = upload.length { isAllocated = try file.reserve(length) }
-                return (size: size, isAllocated: isAllocated)
+            guard let found = try await bringToOffset(upload) else {
+                if endsMissing {
+                    recovery.lost.append(upload.id)
+                    return try await end(upload.id, reason: Self.lostReason)
+                }
+                recovery.open += 1
+                recovery.missing.append(upload.id)
+                logger.warning("Upload \(upload.id) waits: its file is not in the spool.")
+                return
             }
+            recovery.open += 1
             guard found.size >= upload.offset else {
                 recovery.lost.append(upload.id)
                 let reason = "its file in the spool has \(found.size) bytes instead of \(upload.offset)"
@@ -92,10 +136,63 @@ extension UploadEngine {
                 return try await end(upload.id, reason: reason)
             }
             if found.size > upload.offset { recovery.truncated += 1 }
-            let size = upload.length ?? upload.offset
-            space.withLock {
-                $0.add(upload.id, size: size, unallocated: found.isAllocated ? 0 : size - upload.offset)
-            }
         }
+    }
+
+    // MARK: Missing files
+
+    /// Brings the file of an open upload to its offset, and counts its room.
+    /// - Returns: the size that it had, which may be too small; nil where it is missing.
+    private func bringToOffset(_ upload: Upload) async throws(UploadError) -> (size: Int64, isAllocated: Bool)? {
+        let path = spool.file(of: upload.id)
+        let found = try await onDisk { () throws(SystemError) -> (size: Int64, isAllocated: Bool)? in
+            guard let file = try SpoolFile.open(path, at: upload.offset) else { return nil }
+            let size = try file.size
+            guard size >= upload.offset else { return (size, false) }
+            // Blocks that were reserved go with the bytes, and are reserved again.
+            if size > upload.offset { try file.truncate(to: upload.offset) }
+            var isAllocated = false
+            if let length = upload.length { isAllocated = try file.reserve(length) }
+            return (size, isAllocated)
+        }
+        let size = upload.length ?? upload.offset
+        space.withLock {
+            $0.add(upload.id, size: size, unallocated: found?.isAllocated ?? false ? 0 : size - upload.offset)
+        }
+        missing.withLock { missing in
+            if found == nil { missing.insert(upload.id) } else { missing.remove(upload.id) }
+        }
+        return found
+    }
+
+    /// - Throws: `unavailable` while the file of an open upload is missing that was missing before.
+    func requireFile(of upload: Upload) async throws(UploadError) {
+        guard upload.state == .open, missing.withLock({ $0.contains(upload.id) }) else { return }
+        guard let found = try await bringToOffset(upload), found.size >= upload.offset else {
+            throw .isMissing(upload)
+        }
+    }
+
+    /// The file of an open upload, for more bytes.
+    /// - Throws: `unavailable` where it does not have the bytes that are durable.
+    func openFile(of upload: Upload) async throws(UploadError) -> SpoolFile {
+        try await requireFile(of: upload)
+        let file = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) -> SpoolFile? in
+            guard let file = try SpoolFile.open(path, at: upload.offset) else { return nil }
+            return try file.size < upload.offset ? nil : file
+        }
+        if let file { return file }
+        missing.withLock { _ = $0.insert(upload.id) }
+        throw .isMissing(upload)
+    }
+}
+
+extension SpoolCheck.Result {
+    /// Why a door does not start where ``lacksAll``.
+    package func absence(of spool: SpoolDirectory) -> String {
+        let count = missing.count
+        return
+            "The spool \(spool.path) has no file of the \(count) open upload\(count == 1 ? "" : "s") with bytes: mount its file "
+            + "system and start again; where the files are lost, “sluice door --accept-lost-uploads” ends \(count == 1 ? "it" : "them")."
     }
 }

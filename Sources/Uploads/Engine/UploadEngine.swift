@@ -21,6 +21,8 @@ package final class UploadEngine: UploadService {
     let space = Mutex(SpoolSpace())
     /// Of ``tidy()``.
     let warnings = Mutex(RecentWarnings())
+    /// Open uploads whose files were missing when they were last looked for.
+    let missing = Mutex<Set<CommandID>>([])
     /// Idempotency keys of creations that run.
     private let keys = Mutex<Set<String>>([])
     private let appends = Atomic<Int>(0)
@@ -197,6 +199,7 @@ package final class UploadEngine: UploadService {
         await turns.end(id, number)
         let upload = try result.get()
         guard upload.state != .ended else { throw .ended(upload) }
+        try await requireFile(of: upload)
         return upload
     }
 
@@ -204,6 +207,7 @@ package final class UploadEngine: UploadService {
     package func peek(_ id: CommandID) async throws(UploadError) -> Upload {
         let upload = try await load(id)
         guard upload.state != .ended else { throw .ended(upload) }
+        try await requireFile(of: upload)
         return upload
     }
 

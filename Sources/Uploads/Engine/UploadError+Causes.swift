@@ -32,6 +32,12 @@ extension UploadError {
         UploadError(.gone, "Upload \(upload.id) has ended: \(upload.reason ?? "terminated"); begin a new one.")
     }
 
+    static func isMissing(_ upload: Upload) -> UploadError {
+        UploadError(
+            .unavailable, "The bytes of upload \(upload.id) are not in the spool now; try again later.",
+            offset: upload.offset)
+    }
+
     static func keyConflict(_ upload: Upload) -> UploadError {
         UploadError(
             .keyConflict,

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 internal import Glibc
 package import Store
 
@@ -15,11 +15,21 @@ package struct SpoolCheck {
         package var bytes: Int64 = 0
         /// Uploads with fewer bytes in the spool than clients were told, by id.
         package var damaged: [Damage] = []
+        /// Uploads whose bytes are all in the spool.
+        package var sound = 0
 
-        package init(open: Int = 0, complete: Int = 0, bytes: Int64 = 0) {
+        /// Open uploads whose files are missing.
+        package var missing: [Upload] {
+            damaged.filter { $0.size == nil && $0.upload.state == .open }.map(\.upload)
+        }
+        /// Whether the spool as a whole lacks what open uploads have there, as where its file system is not mounted.
+        package var lacksAll: Bool { sound == 0 && !missing.isEmpty && damaged.allSatisfy { $0.size == nil } }
+
+        package init(open: Int = 0, complete: Int = 0, bytes: Int64 = 0, sound: Int = 0) {
             self.open = open
             self.complete = complete
             self.bytes = bytes
+            self.sound = sound
         }
     }
 
@@ -36,6 +46,29 @@ package struct SpoolCheck {
     package init(store: any CommandStore, spool: SpoolDirectory) {
         self.store = store
         self.spool = spool
+    }
+
+    /// The uploads of all shards that can be read.
+    package func run() throws(StoreError) -> Result {
+        var result = Result()
+        for shard in 0..<store.shardCount {
+            try store.ifUsable { () throws(StoreError) in try run(shard: shard, into: &result) }
+        }
+        return result
+    }
+
+    /// Ends open uploads whose files are missing, by a person's word.
+    /// - Returns: those that were ended.
+    @discardableResult
+    package func endMissing(now: Timestamp = .now) throws(StoreError) -> [CommandID] {
+        var ended: [CommandID] = []
+        for upload in try run().missing {
+            let write = UploadWrite.end(
+                upload.id, reason: UploadEngine.lostReason, due: now + UploadEngine.memory)
+            let shard = upload.id.shard(of: store.shardCount)
+            if try store.apply([write], shard: shard, now: now)[0].get().isApplied { ended.append(upload.id) }
+        }
+        return ended
     }
 
     /// Adds the uploads of a shard to `result`.
@@ -58,7 +91,10 @@ package struct SpoolCheck {
         }
         guard upload.storage == .file, upload.offset > 0 else { return }
         result.bytes += upload.offset
-        guard damage(of: upload) != nil else { return }
+        guard damage(of: upload) != nil else {
+            result.sound += 1
+            return
+        }
         // The door may have deleted the bytes since the row was read.
         guard let now = try store.upload(upload.id), now.storage == .file, now.state != .ended,
             let damage = damage(of: now), try needsBytes(now)

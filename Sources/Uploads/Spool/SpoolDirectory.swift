@@ -19,15 +19,18 @@ package struct SpoolDirectory: Sendable {
     }
 
     /// The uploads that have a file.
-    func files() throws(SystemError) -> [CommandID] {
+    func files() throws(SystemError) -> [CommandID] { try names().compactMap { CommandID($0) } }
+
+    /// The names of all files.
+    func names() throws(SystemError) -> [String] {
         guard let directory = opendir(path) else { throw SystemError("read", path) }
         defer { closedir(directory) }
-        var found: [CommandID] = []
+        var found: [String] = []
         while let entry = readdir(directory) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if let id = CommandID(name) { found.append(id) }
+            found.append(name)
         }
         return found
     }

@@ -33,6 +33,16 @@ final class SpoolFile: Sendable {
         guard descriptor >= 0 else { throw SystemError("open", path) }
     }
 
+    /// Opens the file of an upload, and makes it where the upload has no bytes yet.
+    /// - Returns: nil where the file is missing and the upload has bytes.
+    static func open(_ path: String, at offset: Int64) throws(SystemError) -> SpoolFile? {
+        guard offset > 0 else { return try SpoolFile(path) }
+        do throws(SystemError) { return try SpoolFile(existing: path) } catch {
+            guard error.code == ENOENT else { throw error }
+            return nil
+        }
+    }
+
     deinit { close(descriptor) }
 
     /// Deletes a file; one that is not there counts as deleted.

@@ -7,28 +7,44 @@ internal import Store
 /// Makes the files of small uploads, whose bytes are in the store, where a crash of the machine has lost them.
 struct SpooledUploads: Sendable {
     let store: any CommandStore
+    private let directory: String
     /// The directory of uploads, as payloads name it.
     private let prefix: [UInt8]
 
     /// - Parameter directory: the absolute path of ``DataDirectory/uploads``.
     init(_ store: any CommandStore, directory: String) {
         self.store = store
+        self.directory = directory
         prefix = Array("\(directory)/".utf8)
     }
 
     /// Makes the file that a payload names, where it is missing. Blocks.
-    /// - Throws: ``CommandFailure`` where the file is needed and cannot be made.
+    /// - Throws: ``CommandFailure`` where the file is needed and cannot be made. Where the spool is not mounted, the command
+    ///   waits for it, uncharged: a missing source would be a final failure.
     func restore(_ payload: [UInt8]) throws(CommandFailure) {
         guard let (path, id) = file(in: payload), !Self.isOfThisBoot(path) else { return }
+        var isMounted = true
         do throws(StoreError) {
-            guard let upload = try store.upload(id), upload.storage == .row, let body = try store.uploadBody(id) else {
-                return
+            guard let upload = try store.upload(id) else { return }
+            if upload.storage == .file, access(path, F_OK) != 0 { isMounted = try hasMark() }
+            if upload.storage == .row, let body = try store.uploadBody(id) {
+                do throws(SystemError) { try Self.write(body, of: upload, to: path) } catch { throw StoreError(error) }
             }
-            do throws(SystemError) { try Self.write(body, of: upload, to: path) } catch { throw StoreError(error) }
         } catch {
             throw CommandFailure(
                 .command, reason: "the upload \(id) cannot be read: \(error.message)", delivery: .refused)
         }
+        guard isMounted else {
+            throw .heldBack(
+                reason:
+                    "the spool \(directory) is not mounted: it has neither the file of the upload nor the mark of this store",
+                for: .seconds(60))
+        }
+    }
+
+    private func hasMark() throws(StoreError) -> Bool {
+        guard let id = try store.storeID() else { return true }
+        return access("\(directory)/\(DataDirectory.uploadsMark(of: id))", F_OK) == 0
     }
 
     /// The first file of the spool that a payload names.

@@ -56,7 +56,12 @@ final class UploadRig: Sendable {
         }
     }
 
-    func spooledFiles() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: spool.path) }
+    /// The files of the spool without its mark.
+    func spooledFiles() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: spool.path).filter {
+            !$0.hasPrefix(DataDirectory.uploadsMarkPrefix)
+        }
+    }
     func bytes(_ id: CommandID) -> [UInt8]? { contents(of: spool.file(of: id)) }
 }
 
