@@ -72,6 +72,12 @@ int clinux_wait_for_byte(int descriptor, off_t byte) {
     return fcntl(descriptor, F_OFD_SETLKW, &lock);
 }
 
+long long clinux_birth_time(const char *path) {
+    struct statx facts;
+    if (statx(AT_FDCWD, path, 0, STATX_BTIME, &facts) != 0 || !(facts.stx_mask & STATX_BTIME)) return -1;
+    return (long long)facts.stx_btime.tv_sec * 1000 + facts.stx_btime.tv_nsec / 1000000;
+}
+
 off_t clinux_locked_byte(int descriptor, off_t start, off_t count) {
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
     if (fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return -1;

@@ -10,6 +10,9 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         /// The files are not a store of Sluice, are of a newer version, or are a backup, which is restored before
         /// anything is written to it.
         case foreignStore
+        /// The directory cannot be used where it is: its file system lacks locks or shared memory, or it is a copy of
+        /// another data directory.
+        case unsuitable
         /// The directory has another owner or an open mode, or the operating system refused.
         case notPermitted
         /// The same call may succeed later. Another process has locked the store for 10 s, descriptors or
@@ -69,6 +72,7 @@ extension SluiceError {
             switch error.code {
             case .missing: .noStore
             case .foreign, .backup: .foreignStore
+            case .unsuitable: .unsuitable
             case .permission: .notPermitted
             case .busy, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite

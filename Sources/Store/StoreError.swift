@@ -9,6 +9,9 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case foreign
         /// The store is a backup: it can be read, and is restored before anything runs on it.
         case backup
+        /// Nothing runs on the directory where it is: its file system lacks locks or shared memory, or it is a copy of
+        /// another data directory.
+        case unsuitable
         /// A wrong owner or mode, or any other refusal of the operating system.
         case permission
         /// Another process held the lock for longer than the timeout. Try again.
@@ -36,7 +39,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid, .notFound,
+            case .backup, .unsuitable, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid,
+                .notFound,
                 .ambiguous,
                 .failed:
                 false

@@ -11,6 +11,7 @@ import Work
         (SluiceError.Code.noStore, ExitCode.input), (.source, .input), (.noSuchCommand, .input),
         (.noSuchCollection, .input), (.foreignStore, .data),
         (.conflict, .data), (.invalid, .data), (.notAllowed, .data), (.notPermitted, .permission),
+        (.unsuitable, .configuration),
         (.tryAgain, .tryAgain),
         (.cannotWrite, .cannotWrite), (.corrupt, .internalError), (.failed, .internalError), (.usage, .usage),
     ])

@@ -85,6 +85,8 @@ int clinux_probe_threads(int count);
 /// The connections to Unix sockets of libzmq that this process has refused so far, because they would have taken the
 /// descriptors that its own files need.
 long clinux_refused_connections(void);
+/// When a file was made, in milliseconds since 1970; -1 where its file system does not tell. statx(2), Linux 4.11.
+long long clinux_birth_time(const char *path);
 /// Prepares this process for opening and writing files. Opens /dev/null as descriptors 0, 1 and 2 where they
 /// are closed, so that no other file gets their numbers. Ignores SIGPIPE and SIGXFSZ in all threads, so that
 /// a closed pipe and a file size limit (ulimit -f) are errors of a write. Call it before any file is opened.

@@ -25,7 +25,8 @@ extension Problem {
             self.init(
                 .insufficientStorage, "insufficient-storage",
                 "The disk of the server took no more data; make room there, and send the request again.")
-        case .noStore, .foreignStore, .notPermitted, .corrupt, .ambiguous, .noSuchCollection, .failed: self = .failed
+        case .noStore, .foreignStore, .unsuitable, .notPermitted, .corrupt, .ambiguous, .noSuchCollection, .failed:
+            self = .failed
         }
     }
 

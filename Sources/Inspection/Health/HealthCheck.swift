@@ -191,7 +191,9 @@ package struct HealthCheck {
     }
 
     private func backup(_ store: SQLiteStore) -> [Finding] {
-        guard let time = store.backupTime else { return [] }
+        guard let time = store.backupTime else {
+            return store.copiedDirectory().map { [Finding("store", .warning, $0.sentence(directory.path))] } ?? []
+        }
         return [
             Finding(
                 "store", .note,

@@ -37,11 +37,14 @@ struct DataOptions: ParsableArguments {
     func directory() -> DataDirectory { DataDirectory(path: path) }
 
     /// Opens the store.
-    /// - Parameter create: make one where there is none, and refuse a backup: for processes that work on it.
+    /// - Parameter create: make one where there is none, and refuse a backup and a copy: for processes that work on it.
     func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
         let directory = directory()
         let store = try opening(create: create) { try SQLiteStore(directory: directory, create: create) }
-        if create { try store.refuseBackup() }
+        if create {
+            try store.refuseBackup()
+            try store.refuseCopy()
+        }
         return (directory, store)
     }
 

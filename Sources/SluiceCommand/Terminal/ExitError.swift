@@ -39,6 +39,7 @@ struct ExitError: Error, CustomStringConvertible {
         case .noStore, .source, .noSuchCommand, .noSuchCollection: .input
         case .foreignStore, .conflict, .invalid, .notAllowed: .data
         case .notPermitted: .permission
+        case .unsuitable: .configuration
         case .tryAgain: .tryAgain
         case .cannotWrite: .cannotWrite
         case .corrupt, .failed: .internalError

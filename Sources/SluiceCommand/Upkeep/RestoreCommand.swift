@@ -20,10 +20,15 @@ struct RestoreCommand: ParsableCommand {
             Spooled files are not in a backup, and stay as they are; open uploads whose files are not there end. A command that waits for one of another shard is told \
             its end again; where the restored shard does not have that one, it counts as failed.
 
+            A copy of a data directory that was made with other programs is refused by up and the parts that run alone (78), \
+            because it and the original would execute the same commands. --adopt puts such a copy into use where it is, and \
+            settles its claimed commands as above. A directory that was moved is not a copy.
+
             EXAMPLES
               sluice restore /backup/sluice-2026-03-01
               sluice restore /backup/sluice-2026-03-01 --data /var/lib/sluice
               sluice restore /backup/sluice-2026-03-01 --shard 3
+              sluice restore --adopt /srv/sluice-data    (a copy whose original no longer runs)
             """)
 
     @OptionGroup var data: DataOptions
@@ -35,11 +40,15 @@ struct RestoreCommand: ParsableCommand {
             "Replaces only this shard, such as one that is damaged, and no collection.", valueName: "number"))
     var shard: Int?
 
+    @Flag(name: .long, help: "Put a copied data directory into use, where the original no longer runs.")
+    var adopt = false
+
     @Argument(help: ArgumentHelp("The backup, as “sluice backup” made it.", valueName: "dir"), completion: .directory)
     var directory: String
 
     func validate() throws {
         if let shard, !(0..<256).contains(shard) { throw ValidationError("--shard must be from 0 to 255.") }
+        if adopt, shard != nil { throw ValidationError("--adopt takes the whole directory, without --shard.") }
     }
 
     /// The result of a restore, for the output.
@@ -53,6 +62,7 @@ struct RestoreCommand: ParsableCommand {
     }
 
     func run() throws {
+        if adopt { return try adoptCopy() }
         var outcome = try restore()
         // The store can be opened now that the locks of the restore are free.
         outcome.lostUploads = try endLostUploads()
@@ -63,6 +73,24 @@ struct RestoreCommand: ParsableCommand {
             Diagnostics.say("the collection “\(name)” was not restored: \(error)")
         }
         throw ExitError(CollectionCommand.code(first.error.problem), nil)
+    }
+
+    private func adoptCopy() throws {
+        SignalHandling.exits()
+        let adoption = try Adoption(DataDirectory(path: directory))
+        let (settled, debts) = try adoption.run { shard in Diagnostics.showStatus { _ in "shard \(shard): checking" } }
+        Diagnostics.clearStatus()
+        if print.json {
+            return Output.line(
+                JSONValue.object(
+                    [.init("adopted", .string(directory)), .init("original", .string(adoption.copy.original))]
+                        + members(of: settled, debts)
+                ).bytes)
+        }
+        Output.line(
+            "\(directory), a copy of \(adoption.copy.original), can be used; the original must not run any more")
+        showClaimed(settled)
+        showLostParents(debts)
     }
 
     /// Ends open uploads whose files are not in the spool, where the whole store was restored.

@@ -100,6 +100,7 @@ extension DataDirectory {
                 PRAGMA user_version = \(Schema.minReader);
                 COMMIT;
                 """)
+            try connection.record(placeIn: self)
             // No other process has the file open, so no other checkpoint can race with this one.
             _ = try connection.checkpoint()
         }

@@ -16,11 +16,20 @@ package final class Compaction {
     private let data: DataDirectory
     private let access: ExclusiveAccess
 
-    /// - Throws: `.busy` with the process that uses the data directory.
+    /// - Throws: `.busy` with the process that uses the data directory; `.unsuitable` where it is a copy of another.
     package init(_ data: DataDirectory) throws(StoreError) {
-        _ = try data.countShards()
+        try Self.refuseCopy(data)
         self.data = data
         access = try ExclusiveAccess(data)
+    }
+
+    /// The new files of a copy would hide that it is one.
+    private static func refuseCopy(_ data: DataDirectory) throws(StoreError) {
+        let store = try SQLiteStore(directory: data, create: false)
+        try store.refuseBackup()
+        if let copy = store.copiedDirectory() {
+            throw StoreError(.unsuitable, "\(copy.sentence(data.resolved.path)).")
+        }
     }
 
     /// The numbers of the shards.
@@ -36,7 +45,8 @@ package final class Compaction {
             try data.makeEmpty(new)
             try writeAnew(shard, path, to: new)
             let problems = try Connection.changeCopy(new, shard: shard) { connection throws(StoreError) in
-                try connection.integrityCheck()
+                try connection.record(placeIn: data, file: new)
+                return try connection.integrityCheck()
             }
             guard problems.isEmpty else {
                 throw StoreError(

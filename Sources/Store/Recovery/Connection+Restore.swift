@@ -7,11 +7,15 @@ extension Connection {
     /// A command that was `sent` runs again where it is idempotent, and is in doubt otherwise: its execution went
     /// on after the backup was made.
     /// - Precondition: the connection is in use.
-    /// - Parameter time: of the backup.
+    /// - Parameters:
+    ///   - reason: of the released commands.
+    ///   - data: the data directory in which it is put into use.
+    ///   - file: its file, where it does not have its name yet.
     /// - Returns: the number of released commands by their new status.
-    func settleRestored(from time: Timestamp) throws(StoreError) -> [CommandStatus: Int] {
+    func settleCopy(
+        reason: String, in data: DataDirectory, file: String? = nil
+    ) throws(StoreError) -> [CommandStatus: Int] {
         try transaction { connection throws(StoreError) in
-            let reason = "restored from a backup of \(time)"
             let now = Timestamp.now
             var settled: [CommandStatus: Int] = [:]
             for var row in try connection.inFlight() {
@@ -27,8 +31,21 @@ extension Connection {
                 DELETE FROM meta WHERE key = 'backup';
                 UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id';
                 """)
+            try connection.raiseMessageNumbers()
+            try connection.record(placeIn: data, file: file)
             return settled
         }
+    }
+
+    /// Continues the numbers of messages above all that were given after the copy was made: a batch drops a message whose
+    /// number is not greater than that of the last one of the same part.
+    private func raiseMessageNumbers() throws(StoreError) {
+        try execute(
+            """
+            INSERT INTO sqlite_sequence(name, seq)
+                SELECT 'outbox', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox');
+            UPDATE sqlite_sequence SET seq = max(seq, unixepoch() * 1000) WHERE name = 'outbox';
+            """)
     }
 
     private func inFlight() throws(StoreError) -> [StoredCommand] {

@@ -223,7 +223,7 @@ package final class Restore {
             // No other process uses the store.
             _ = try connection.migrate(epochs: nil)
             try connection.use(version: try connection.knownVersion(number, copy))
-            return try connection.settleRestored(from: time)
+            return try connection.settleCopy(reason: "restored from a backup of \(time)", in: data, file: copy)
         }
     }
 }

@@ -12,7 +12,7 @@ extension UploadError {
             case .conflict: .keyConflict
             case .invalid, .ambiguous: .invalid
             case .notFound: .notFound
-            case .foreign, .permission, .corrupt, .failed: .failed
+            case .foreign, .unsuitable, .permission, .corrupt, .failed: .failed
             }
         self.init(code, error.message, offset: offset)
     }

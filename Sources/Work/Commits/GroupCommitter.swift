@@ -143,7 +143,7 @@ package final class GroupCommitter: Sendable {
     private static func mayPass(_ error: StoreError) -> Bool {
         switch error.code {
         case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
-        case .missing, .foreign, .backup, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
+        case .missing, .foreign, .backup, .unsuitable, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
         }
     }
 

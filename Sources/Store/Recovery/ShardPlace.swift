@@ -1,0 +1,137 @@
+internal import CLinux
+package import Commands
+internal import Host
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
+
+/// The row `place` of `meta`: which file a shard is in, and in which data directory. A copy of the directory has the row of
+/// the original and other inodes. The number of the device is not recorded: it changes at a reboot.
+struct ShardPlace: Sendable, Equatable {
+    static let key = "place"
+
+    /// `meta.id` of the file: a restore by an earlier version, which does not know the row, draws a new one.
+    var fileID: String
+    var inode: UInt64
+    /// The absolute path of the data directory.
+    var directory: String
+
+    init(fileID: String, inode: UInt64, directory: String) {
+        self.fileID = fileID
+        self.inode = inode
+        self.directory = directory
+    }
+
+    /// The present place of a shard.
+    /// - Parameter file: its file, where it does not have its name yet.
+    /// - Returns: nil where the file system may assign other inodes at each mount.
+    init?(of shard: Int, in data: DataDirectory, fileID: String?, file: String? = nil) {
+        let directory = data.resolved
+        var facts = stat()
+        guard stat(file ?? data.shard(shard), &facts) == 0, let handle = try? openDirectory(directory.path) else {
+            return nil
+        }
+        defer { close(handle) }
+        guard FileSystemType(of: handle).hasStableInodes else { return nil }
+        self.init(fileID: fileID ?? "", inode: UInt64(facts.st_ino), directory: directory.path)
+    }
+
+    /// Reads the row: id, inode and path with spaces between.
+    init?(_ row: String?) {
+        guard let fields = row?.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false),
+            fields.count == 3, let inode = UInt64(fields[1])
+        else { return nil }
+        self.init(fileID: String(fields[0]), inode: inode, directory: String(fields[2]))
+    }
+
+    var row: String { "\(fileID) \(inode) \(directory)" }
+}
+
+/// A data directory that is a copy of another.
+package struct CopiedDirectory: Sendable, Equatable {
+    /// The data directory of which it is a copy.
+    package var original: String
+    /// When the first file was copied.
+    package var copiedAt: Timestamp
+
+    /// Why nothing runs on it.
+    /// - Parameter path: of the copy.
+    package func sentence(_ path: String) -> String {
+        "\(path): this is a copy of \(original) made at \(copiedAt), and both would execute the same commands; if the original "
+            + "no longer runs, “sluice restore --adopt \(path)” puts the copy into use"
+    }
+}
+
+extension Connection {
+    /// The recorded place of the file; nil where it was never recorded.
+    func place(_ facts: [String: String]) -> ShardPlace? {
+        ShardPlace(facts[ShardPlace.key]).flatMap { $0.fileID == facts["id"] ?? "" ? $0 : nil }
+    }
+
+    /// Records where the file is.
+    /// - Parameter file: its file, where it does not have its name yet.
+    func record(placeIn data: DataDirectory, file: String? = nil) throws(StoreError) {
+        let id = try Statement("SELECT value FROM meta WHERE key = 'id'", sharing: self).first { $0.text(0) }
+        guard let place = ShardPlace(of: shard, in: data, fileID: id, file: file) else {
+            return try execute("DELETE FROM meta WHERE key = '\(ShardPlace.key)'")
+        }
+        let statement = try Statement("INSERT OR REPLACE INTO meta(key, value) VALUES (?1, ?2)", sharing: self)
+        statement.bind(ShardPlace.key, place.row)
+        try statement.run()
+    }
+}
+
+extension SQLiteStore {
+    /// Whether the directory is a copy of another, by the inodes of its shards. It changes nothing.
+    package func copiedDirectory() -> CopiedDirectory? {
+        for shard in shards {
+            guard let found = try? shard.places(), let recorded = found.recorded, let present = found.present,
+                recorded.inode != present.inode
+            else { continue }
+            return CopiedDirectory(
+                original: recorded.directory, copiedAt: Self.birth(of: directory.shard(shard.number)))
+        }
+        return nil
+    }
+
+    /// - Throws: `.unsuitable` where the directory is a copy of another.
+    package func refuseCopy() throws(StoreError) {
+        guard let copy = copiedDirectory() else { return recordPlaces() }
+        throw StoreError(.unsuitable, "\(copy.sentence(directory.resolved.path)).")
+    }
+
+    /// Records the places of shards of an earlier version, and of a directory that was moved. One that is locked is
+    /// recorded at another start.
+    private func recordPlaces() {
+        for shard in shards {
+            guard let found = try? shard.places(), let present = found.present, found.recorded != present else {
+                continue
+            }
+            try? shard.write(timeout: .zero) { connection throws(StoreError) in
+                try connection.record(placeIn: directory)
+            }
+        }
+    }
+
+    private static func birth(of path: String) -> Timestamp {
+        let birth = clinux_birth_time(path)
+        if birth >= 0 { return Timestamp(milliseconds: birth) }
+        var facts = stat()
+        return stat(path, &facts) == 0 ? Timestamp(milliseconds: Int64(facts.st_ctim.tv_sec) * 1000) : .now
+    }
+}
+
+extension Shard {
+    /// Where its file was when that was recorded, and where it is.
+    fileprivate func places() throws(StoreError) -> (recorded: ShardPlace?, present: ShardPlace?) {
+        try use { connection throws(StoreError) in
+            let facts = try connection.meta()
+            return (
+                connection.place(facts), ShardPlace(of: number, in: options.directory, fileID: facts["id"])
+            )
+        }
+    }
+}
