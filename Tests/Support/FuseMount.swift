@@ -12,12 +12,16 @@ package final class FuseMount: Sendable {
     }
 
     /// Mounts `directory` at `target` and waits for the mount.
-    package init(of directory: String, at target: String) async throws {
+    /// - Parameter options: further options of bindfs, such as `direct_io`, which lets no process share memory.
+    package init(of directory: String, at target: String, options: [String] = []) async throws {
         self.target = target
         guard let bindfs = program("bindfs") else { throw Missed("bindfs is not installed") }
         // Without caches of names and attributes every call reaches bindfs.
         process = try ChildProcess(
-            [bindfs, "-f", "-o", "attr_timeout=0,entry_timeout=0", directory, target],
+            [
+                bindfs, "-f", "-o", (["attr_timeout=0", "entry_timeout=0"] + options).joined(separator: ","), directory,
+                target,
+            ],
             log: "\(directory).bindfs")
         var own = stat()
         stat(directory, &own)

@@ -35,7 +35,7 @@ package struct HealthCheck {
             worst = max(worst, finding.state)
             report(finding)
         }
-        for finding in versions() + permissions() + others { note(finding) }
+        for finding in versions() + permissions() + fileSystem() + others { note(finding) }
         do throws(StoreError) {
             let store = try SQLiteStore(directory: directory, create: false)
             for shard in 0..<store.shardCount { for finding in integrity(of: shard, store) { note(finding) } }
@@ -97,6 +97,24 @@ package struct HealthCheck {
                         + "status” prints"))
         }
         return findings
+    }
+
+    private func fileSystem() -> [Finding] {
+        guard access(directory.run.path, F_OK) == 0 else { return [] }
+        let found: FileSystemCheck?
+        do throws(StoreError) { found = try directory.fileSystem() } catch {
+            return [Finding("file system", .warning, error.message)]
+        }
+        guard let found else { return [Finding("file system", .note, "\(directory.path) cannot be written to")] }
+        if let missing = found.missing {
+            return [
+                Finding(
+                    "file system", .broken,
+                    "\(directory.path) is on \(found.name), which has no \(missing): choose a local disk")
+            ]
+        }
+        if let warning = found.warning(directory.path) { return [Finding("file system", .warning, warning)] }
+        return [Finding("file system", .ok, "has locks and shared memory")]
     }
 
     private static func problem(_ status: stat, isDirectory: Bool) -> String? {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coordination
 internal import Dispatch
+internal import Host
 internal import Logging
 internal import Operations
 internal import Store
@@ -35,6 +36,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
         let (directory, store) = try data.store(create: true)
+        if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
         configuration.cleanup = { CleanupDraft.after($0.command, payload: $0.payload, checkpoint: $0.checkpoint) }

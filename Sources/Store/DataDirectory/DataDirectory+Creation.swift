@@ -1,5 +1,5 @@
 internal import Commands
-internal import Host
+package import Host
 
 #if canImport(Glibc)
     internal import Glibc
@@ -20,6 +20,7 @@ extension DataDirectory {
             throw StoreError(.invalid, "\(shardCount) shards are not a power of two from 1 to 256.")
         }
         try prepare()
+        try refuseFileSystem()
         let lock = try takeCreateLock()
         defer { withExtendedLifetime(lock) {} }
         try RestoreMark.check(self)
@@ -38,6 +39,23 @@ extension DataDirectory {
             throw StoreError(SystemError("rename", run.creating))
         }
         try sync(run.path)
+    }
+
+    /// - Throws: `.unsuitable` where the file system lacks what SQLite's WAL mode needs.
+    private func refuseFileSystem() throws(StoreError) {
+        guard let found = try fileSystem(), let missing = found.missing else { return }
+        throw StoreError(
+            .unsuitable,
+            "\(path) is on a file system of the type \(found.name), which has no \(missing), and several processes cannot use a "
+                + "store there; choose a directory on a local disk.")
+    }
+
+    /// The file system of the directory; nil where it cannot be written to.
+    package func fileSystem() throws(StoreError) -> FileSystemCheck? {
+        do throws(SystemError) { return try FileSystemCheck(of: run.path) } catch {
+            if isReadOnly { return nil }
+            throw StoreError(error)
+        }
     }
 
     /// Waits for the lock that makes shards, at most 10 s.
