@@ -41,6 +41,47 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
         }
     }
 
+    /// The words of tables, pages and sentences. A command may give up at its first failure, so its name would mislead.
+    package var word: String {
+        switch self {
+        case .inDoubt: "in doubt"
+        case .tooManyTimes: "gave up"
+        default: name
+        }
+    }
+
+    /// The words as a predicate: `is new`, `gave up`.
+    package var clause: String { self == .tooManyTimes ? word : "is \(word)" }
+
+    /// The status that an option names: its ``name`` or its ``word``, in any case, with or without spaces; nil for any other.
+    package init?(option text: String) {
+        func plain(_ text: String) -> String { text.asciiLowercased.filter { $0 != " " && $0 != "-" && $0 != "_" } }
+        let text = plain(text)
+        guard let match = Self.allCases.first(where: { plain($0.name) == text || plain($0.word) == text }) else {
+            return nil
+        }
+        self = match
+    }
+
+    /// The status that a word of another queue probably means, for a message; nil where it is not known.
+    package static func suggestion(for text: String) -> String? {
+        let text = text.asciiLowercased
+        switch text {
+        case "failed", "failure", "errors", "errored": return "error (is tried again) or gaveUp (is not)"
+        case "dead", "deadletter", "dead-letter", "discarded", "givenup", "given-up", "exhausted": return "gaveUp"
+        case "done", "ok", "succeeded", "completed", "complete", "finished": return "success"
+        case "running", "active", "executing", "started", "processing", "working": return "sent or queued"
+        case "pending", "waiting", "ready", "scheduled", "available", "enqueued": return "new"
+        case "retry", "retrying", "retryable": return "error"
+        case "canceled", "aborted": return "cancelled"
+        case "held", "depends": return "blocked"
+        default:
+            return NearestName.find(text, among: allCases.map { $0.name.asciiLowercased }).flatMap { name in
+                allCases.first { $0.name.asciiLowercased == name }?.name
+            }
+        }
+    }
+
     /// The status with that ``name``, in the same case; nil for any other word.
     public init?(name: String) {
         guard let match = Self.allCases.first(where: { $0.name == name }) else { return nil }

@@ -44,7 +44,7 @@ package enum CommandRows {
         let idLength = idLength(rows)
         let ages = rows.map { $0.age.roundText }
         let age = max(ages.reduce(0) { max($0, $1.count) }, 3)
-        let status = max(rows.reduce(0) { max($0, $1.status.name.count) }, 6)
+        let status = max(rows.reduce(0) { max($0, $1.status.word.count) }, 6)
         let longest = rows.reduce(4) { max($0, TerminalText.width($1.title)) }
         let room = columns - idLength - age - status - 6
         let hasReasons = rows.contains { $0.reason != nil }
@@ -64,7 +64,7 @@ package enum CommandRows {
         }
         for (row, ageText) in zip(rows, ages) {
             let id = String(row.id.description.suffix(idLength))
-            lines.append(line(id, ageText, row.title, row.status.name, isWide ? row.reason ?? "" : ""))
+            lines.append(line(id, ageText, row.title, row.status.word, isWide ? row.reason ?? "" : ""))
             if !isWide, let reason = row.reason { lines.append(TerminalText.cut("  \(reason)", width: columns)) }
         }
         return lines

@@ -45,7 +45,7 @@ package enum WatchScreen {
     private static func counts(_ state: WatchState, _ columns: Int) -> [String] {
         let cells = CommandStatus.allCases.map { status in
             let count = Int64(state.counts[status] ?? 0)
-            return (status.name, columns >= 100 ? Figures.grouped(count) : Figures.count(count))
+            return (status.word, columns >= 100 ? Figures.grouped(count) : Figures.count(count))
         }
         var lines: [String] = [""]
         var names = ""
@@ -138,7 +138,8 @@ package enum WatchScreen {
         return ["", "last errors"]
             + state.problems.map { problem in
                 let which = problem.count > 1 ? "×\(problem.count)" : "…\(problem.id.suffix(12))"
-                return "  \(problem.at.dropFirst(11).prefix(8)) \(which) \(problem.status) \(problem.reason)"
+                return
+                    "  \(problem.at.dropFirst(11).prefix(8)) \(which) \(CommandStatus(name: problem.status)?.word ?? problem.status) \(problem.reason)"
             }
     }
 }

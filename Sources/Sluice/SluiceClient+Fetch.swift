@@ -63,7 +63,7 @@ extension SluiceClient {
             let id = try await submit(Self.fetchType, payload: payload, options: options)
             let outcome = try await wait(for: id)
             guard outcome.isSuccess else {
-                throw SluiceError(.failed, outcome.reason ?? "the fetch is \(outcome.status)", id: id)
+                throw SluiceError(.failed, outcome.reason ?? "the fetch \(outcome.status.clause)", id: id)
             }
             let result = (try? JSONValue(parsing: outcome.result ?? [])) ?? .null
             show(try FetchedResponse(result))

@@ -37,7 +37,7 @@ extension SluiceClient {
             send(effects, of: id)
             return false
         case .ended(let status):
-            throw SluiceError(.notAllowed, "command \(id) has ended before, in status \(status)", id: id)
+            throw SluiceError(.notAllowed, "command \(id) has ended before, in status “\(status.word)”", id: id)
         case .outdated: throw SluiceError(.notAllowed, "command \(id) has changed meanwhile", id: id)
         }
     }
@@ -98,7 +98,7 @@ extension SluiceClient {
         }
         guard let status else { throw SluiceError.unknown(id) }
         guard let effects else {
-            throw SluiceError(.notAllowed, "command \(id) is \(status) and cannot \(change)", id: id)
+            throw SluiceError(.notAllowed, "command \(id) \(status.clause) and cannot \(change)", id: id)
         }
         send(effects, of: id)
     }
@@ -124,7 +124,7 @@ extension SluiceClient {
         }
         guard let status else { throw SluiceError.unknown(id) }
         guard isChanged else {
-            throw SluiceError(.notAllowed, "command \(id) is \(status) and keeps its quality of service", id: id)
+            throw SluiceError(.notAllowed, "command \(id) \(status.clause) and keeps its quality of service", id: id)
         }
         batcher.send(.changed, [id])
     }

@@ -38,6 +38,21 @@ struct CommandStatusTests {
         for word in ["", "New", "done", "indoubt", "new "] { #expect(CommandStatus(name: word) == nil) }
     }
 
+    /// The words of an option that are not a status name the one that is meant. Other kinds of such values: types, qualities
+    /// of service, and the words of verbs.
+    @Test func `an option takes the name and the word of a status, and suggests one for the words of other queues`() {
+        for status in CommandStatus.allCases {
+            for text in [status.name, status.word, status.name.lowercased(), status.word.uppercased()] {
+                #expect(CommandStatus(option: text) == status, "\(text)")
+            }
+        }
+        for text in ["gaveUp", "gave-up", "in_doubt"] { #expect(CommandStatus(option: text) != nil, "\(text)") }
+        for text in ["", "failed", "running", "nothing"] { #expect(CommandStatus(option: text) == nil, "\(text)") }
+        #expect(CommandStatus.suggestion(for: "failed")?.contains("gaveUp") == true)
+        #expect(CommandStatus.suggestion(for: "succes") == "success")
+        #expect(CommandStatus.suggestion(for: "weather") == nil)
+    }
+
     @Test func `four statuses are final and two are claimed`() {
         #expect(CommandStatus.allCases.filter(\.isFinal) == [.success, .cancelled, .inDoubt, .tooManyTimes])
         #expect(CommandStatus.allCases.filter(\.isClaimed) == [.queued, .sent])

@@ -118,9 +118,9 @@ import Testing
         #expect(lines.contains("  12:34:59 ×500 error connection refused"))
     }
 
-    @Test func `the screen shows every status by name`() {
+    @Test func `the screen shows every status by its word`() {
         let text = WatchScreen.render(busy, columns: 80, rows: 24).joined(separator: "\n")
-        for status in CommandStatus.allCases { #expect(text.contains(status.name)) }
+        for status in CommandStatus.allCases { #expect(text.contains(status.word)) }
     }
 
     @Test func `a screen without processes says what is missing`() {

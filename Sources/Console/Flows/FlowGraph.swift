@@ -13,13 +13,13 @@ package enum FlowGraph {
         let flowPosition = flow.command.turn
         let hasCallbacks = nodes.contains { $0.name == nil }
         if hasCallbacks {
-            let label = "\(flow.name)\n\(flow.command.status.name)"
+            let label = "\(flow.name)\n\(flow.command.status.word)"
             lines.append(
                 "  n\(flowPosition) [label=\(quoted(label)), shape=ellipse, fillcolor=\(color(flow.command.status))];")
         }
         for node in nodes {
             let name = node.name ?? "then \(node.parents.first?.condition.name ?? "end")"
-            let status = node.isUnneeded ? "not needed" : node.command.status.name
+            let status = node.isUnneeded ? "not needed" : node.command.status.word
             let label = quoted("\(name)\n\(node.command.type)\n\(status)")
             lines.append("  n\(node.position) [label=\(label), fillcolor=\(color(node.command.status))];")
         }

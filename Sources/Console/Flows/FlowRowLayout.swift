@@ -48,14 +48,14 @@ struct FlowRowLayout {
 
     private func row(_ node: FlowNodeState, _ name: String) -> Row {
         Row(
-            name: name, status: node.command.status.name, time: time(node.command), detail: detail(node),
+            name: name, status: node.command.status.word, time: time(node.command), detail: detail(node),
             parents: parents(node.parents))
     }
 
     private func callback(_ node: FlowNodeState) -> Row {
         let condition = node.parents.first?.condition ?? .end
         return Row(
-            name: "then \(condition.name)", status: node.command.status.name, time: time(node.command),
+            name: "then \(condition.name)", status: node.command.status.word, time: time(node.command),
             detail: detail(node))
     }
 
@@ -65,7 +65,7 @@ struct FlowRowLayout {
         let most = counts.max { ($0.value, $1.key.rawValue) < ($1.value, $0.key.rawValue) }?.key ?? .blocked
         var parts = ["\(Figures.grouped(Int64(counts[most] ?? 0))) of \(Figures.grouped(Int64(group.count)))"]
         for status in CommandStatus.allCases where status != most {
-            if let count = counts[status] { parts.append("\(Figures.grouped(Int64(count))) \(status.name)") }
+            if let count = counts[status] { parts.append("\(Figures.grouped(Int64(count))) \(status.word)") }
         }
         var all: [FlowNodeState.Parent] = []
         var seen: Set<String> = []

@@ -37,7 +37,7 @@ package enum FlowRows {
         let done = Figures.grouped(Int64(flow.nodes - flow.open))
         let name = flow.name.isEmpty ? "flow" : flow.name
         let state =
-            "\(command.status.name) · \(done) of \(Figures.grouped(Int64(flow.nodes))) ended\(failed) · "
+            "\(command.status.word) · \(done) of \(Figures.grouped(Int64(flow.nodes))) ended\(failed) · "
             + (end - command.createdAt).shortText
         let line = "\(name) \(command.id)  \(state)"
         guard let columns, TerminalText.width(line) > columns else { return line }

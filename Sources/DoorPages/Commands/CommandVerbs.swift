@@ -63,7 +63,7 @@ extension BulkAction.Verb {
         case .cancel: "Cancelled"
         case .retry: "To be tried again"
         case .requalify(let qos): "Requalified as \(qos)"
-        case .resolve(let status): "Resolved as \(status)"
+        case .resolve(let status): "Resolved as \(status.word)"
         }
     }
 }

@@ -1,15 +1,7 @@
 internal import Commands
 
-/// A status as pages show it: a word and a glyph, and a colour in addition.
+/// A status as pages show it: its word and a glyph, and a colour in addition.
 extension CommandStatus {
-    var word: String {
-        switch self {
-        case .inDoubt: "in doubt"
-        case .tooManyTimes: "gave up"
-        default: name
-        }
-    }
-
     var glyph: String {
         switch self {
         case .new: "○"

@@ -160,7 +160,7 @@ extension WaitExplainer {
     }
 
     private func state(of command: Command) -> String {
-        guard command.status == .error else { return command.status.name }
+        guard command.status == .error else { return command.status.word }
         let wait = command.notBefore > now ? " in \((command.notBefore - now).shortText)" : ""
         return "error, retry \(command.retries) of \(command.retryLimit)\(wait)"
     }

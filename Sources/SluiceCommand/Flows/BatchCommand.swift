@@ -6,7 +6,7 @@ struct BatchCommand: AsyncParsableCommand {
         abstract: "Submit and show batches: any number of commands that end as one.",
         discussion: """
             A batch is a command too: list, status, cancel, explain and --wait take its id, and other commands wait for it \
-            with --after. It is blocked until it is sealed and its last member has ended: success, or tooManyTimes where a \
+            with --after. It is blocked until it is sealed and its last member has ended: success, or gave up (tooManyTimes in JSON) where a \
             member has failed. Its members lie in all shards and run like any other command; those that must wait for each \
             other are a flow.
 

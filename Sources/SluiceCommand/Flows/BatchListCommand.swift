@@ -22,7 +22,7 @@ struct BatchListCommand: ParsableCommand {
             guard let batch = try store.batch(id) else { return nil }
             return CompositeList.Row(
                 json: BatchJSON.value(of: batch), command: batch.command, name: batch.name,
-                status: batch.command.status == .blocked && !batch.isSealed ? "open" : batch.command.status.name,
+                status: batch.command.status == .blocked && !batch.isSealed ? "open" : batch.command.status.word,
                 ended: batch.members - batch.open, count: batch.members, failed: batch.failed)
         }
     }

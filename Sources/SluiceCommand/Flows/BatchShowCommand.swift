@@ -12,7 +12,7 @@ struct BatchShowCommand: ParsableCommand {
 
             EXAMPLES
               sluice batch 1c2d4e5f
-              sluice list --batch 1c2d4e5f --status tooManyTimes
+              sluice list --batch 1c2d4e5f --status gaveUp
             """)
 
     @OptionGroup var data: DataOptions

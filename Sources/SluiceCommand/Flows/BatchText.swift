@@ -6,7 +6,7 @@ enum BatchText {
     static func lines(_ batch: BatchState, now: Timestamp) -> [String] {
         let end = batch.command.status.isFinal ? batch.command.updatedAt : now
         var facts = [
-            batch.command.status.name,
+            batch.command.status.word,
             "\(Figures.grouped(Int64(batch.members - batch.open))) of \(Figures.grouped(Int64(batch.members))) ended",
         ]
         if batch.failed > 0 { facts.append("\(Figures.grouped(Int64(batch.failed))) failed") }
@@ -20,7 +20,7 @@ enum BatchText {
         }
         if batch.command.cancelRequested { lines.append("  it is being cancelled") }
         if batch.failed > 0 {
-            lines.append("  “sluice list --batch \(batch.command.id) --status tooManyTimes” lists those that failed")
+            lines.append("  “sluice list --batch \(batch.command.id) --status gaveUp” lists those that failed")
         }
         return lines
     }

@@ -32,7 +32,7 @@ struct FlowWaiter {
         Diagnostics.clearStatus()
         guard !outcome.isSuccess else { return }
         let reason = outcome.reason.map { ": \($0)" } ?? ""
-        Diagnostics.say("\(id) is \(outcome.status)\(reason). See “sluice flow \(id)”")
+        Diagnostics.say("\(id) \(outcome.status.clause)\(reason). See “sluice flow \(id)”")
         throw ExitError(.failed, nil)
     }
 

@@ -30,7 +30,7 @@ extension StatusCommand {
         var table = Table([("AT", .left), ("STATUS", .left), ("WORKER", .right), ("CLAIM", .right), ("REASON", .left)])
         for transition in timeline {
             table.add([
-                transition.at.description, transition.status.name, transition.seat.map { "\($0)" } ?? "-",
+                transition.at.description, transition.status.word, transition.seat.map { "\($0)" } ?? "-",
                 "\(transition.claim)", transition.reason ?? "",
             ])
         }
@@ -80,7 +80,7 @@ extension StatusCommand {
 
     private func facts(_ command: Command) -> [(String, String)] {
         var facts = [
-            ("id", command.id.description), ("type", command.type), ("status", command.status.name),
+            ("id", command.id.description), ("type", command.type), ("status", command.status.word),
             ("qos", command.qos.name), ("destination", command.destination.description),
             ("idempotent", command.idempotent ? "yes" : "no"),
             ("retries", "\(command.retries) of \(command.retryLimit)"), ("created", command.createdAt.description),

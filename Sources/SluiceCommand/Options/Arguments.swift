@@ -22,8 +22,14 @@ extension QualityOfService: ExpressibleByArgument {
 }
 
 extension CommandStatus: ExpressibleByArgument {
-    public init?(argument: String) { self.init(name: argument) }
-    public static var allValueStrings: [String] { allCases.map(\.name) }
+    public init?(argument: String) {
+        guard let status = Self(option: argument) else {
+            ArgumentForm.suggestion = Self.suggestion(for: argument)
+            return nil
+        }
+        self = status
+    }
+    public static var allValueStrings: [String] { allCases.map { $0 == .tooManyTimes ? "gaveUp" : $0.name } }
     public static var allValueDescriptions: [String: String] { [:] }
     public static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
     public var defaultValueDescription: String { name }

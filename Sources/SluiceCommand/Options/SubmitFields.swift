@@ -26,7 +26,7 @@ struct SubmitFields: ParsableArguments {
             """
             How long the command holds its unique key: kept (until it is pruned, by default 7 days after its end), \
             running (until it has ended), or a time from the submit on, as in 10m or 24h, but not longer than the \
-            command is kept. A command that is cancelled or tooManyTimes holds its key no longer. (default: kept)
+            command is kept. A command that is cancelled or gave up holds its key no longer. (default: kept)
             """, valueName: "period"),
         transform: UniquePeriod.init(option:))
     var uniqueFor: UniquePeriod?

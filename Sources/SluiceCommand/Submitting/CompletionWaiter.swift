@@ -103,7 +103,7 @@ struct CompletionWaiter {
             }
             state.progress.failed += 1
             let reason = outcome.reason.map { ": \($0)" } ?? ""
-            state.failures.append("\(outcome.id) is \(outcome.status)\(reason)")
+            state.failures.append("\(outcome.id) \(outcome.status.clause)\(reason)")
         }
     }
 

@@ -132,7 +132,7 @@ struct FetchCommand: AsyncParsableCommand {
         switch try await FetchWaiter(client: client, data: data, id: id).run() {
         case .ended(let outcome):
             guard outcome.isSuccess else {
-                throw ExitError(.failed, "\(id) is \(outcome.status)\(outcome.reason.map { ": \($0)" } ?? "")")
+                throw ExitError(.failed, "\(id) \(outcome.status.clause)\(outcome.reason.map { ": \($0)" } ?? "")")
             }
             try printer.show(outcome, isFirstShown: first != nil && showsFirst)
         case .held(let reason):

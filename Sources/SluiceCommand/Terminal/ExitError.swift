@@ -81,6 +81,9 @@ struct ExitError: Error, CustomStringConvertible {
             } else if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
                 sentence += "; use \(ArgumentForm.expected ?? "a number")"
             }
+            if let meant = ArgumentForm.suggestion, sentence.contains("' is invalid for '") {
+                sentence += (sentence.hasSuffix(".") ? "" : ".") + " Did you mean \(meant)?"
+            }
             Diagnostics.say(sentence)
             // Without the parser's usage text, which for some commands is longer than a screen.
             if let help = SluiceTool.fullMessage(for: error).split(separator: "\n").last, help.contains("--help") {

@@ -26,7 +26,7 @@ struct PruneCommand: ParsableCommand {
               sluice prune
               sluice prune --compact
               sluice prune --older-than 12h
-              sluice prune --older-than 30d --status tooManyTimes
+              sluice prune --older-than 30d --status gaveUp
             """)
 
     @OptionGroup var data: DataOptions

@@ -79,7 +79,7 @@ extension StoreError {
         let advice = parent.status == .success ? "it is not needed" : "retry that one, and this one follows"
         return StoreError(
             .conflict,
-            "Command \(row.id) waits for \(parent.id), which has ended in status \(parent.status); \(advice).",
+            "Command \(row.id) waits for \(parent.id), which has ended in status “\(parent.status.word)”; \(advice).",
             id: row.id)
     }
 
@@ -88,7 +88,8 @@ extension StoreError {
             switch parent.status {
             case nil: "it was removed"
             case .success?: "it has ended in status success, and this one is not needed"
-            case let status?: "it has ended in status \(status); retry that one, wait for its end, then retry this one"
+            case let status?:
+                "it has ended in status “\(status.word)”; retry that one, wait for its end, then retry this one"
             }
         return StoreError(.conflict, "Command \(row.id) waits for \(parent.parent): \(advice).", id: row.id)
     }
@@ -97,7 +98,7 @@ extension StoreError {
     static func neverRuns(after parent: StoredCommand, _ condition: DependencyCondition) -> StoreError {
         StoreError(
             .invalid,
-            "Command \(parent.id) has ended in status \(parent.command.status), so a command that waits for its "
+            "Command \(parent.id) has ended in status “\(parent.command.status.word)”, so a command that waits for its "
                 + "\(condition.name) would never run.", id: parent.id)
     }
 }

@@ -63,7 +63,7 @@ import Testing
         let flow = Self.flow(nodes: 102, open: 8, failed: 3)
         let lines = FlowRows.lines(flow, nodes, columns: nil, now: Self.now)
         #expect(lines.count == 4 && lines[0].contains("94 of 102 ended · 3 failed"))
-        #expect(lines[2] == "  page-*  success         90 of 100, 7 new, 3 tooManyTimes  ← list", "\(lines[2])")
+        #expect(lines[2] == "  page-*  success         90 of 100, 7 new, 3 gave up  ← list", "\(lines[2])")
         #expect(lines[3] == "  join    blocked         waits for 100 of 100  ← page-*", "\(lines[3])")
         #expect(FlowRows.lines(flow, nodes, columns: nil, showsAll: true, now: Self.now).count == 103)
     }

@@ -103,7 +103,7 @@ extension EndToEndTests {
                 let sealed = try await installation.sluice("batch", "seal", "\(batch)", "--wait")
                 #expect(sealed.code == 1)
                 let shown = try await installation.sluice("batch", "\(batch)")
-                #expect(shown.output.contains("tooManyTimes · 2 of 2 ended · 1 failed"), "\(shown.output)")
+                #expect(shown.output.contains("gave up · 2 of 2 ended · 1 failed"), "\(shown.output)")
                 let retried = try await installation.sluice("retry", "\(batch)")
                 #expect(retried.code != 0 && retried.errors.contains("retry its members"), "\(retried.errors)")
                 up.signal(SIGTERM)
