@@ -29,7 +29,7 @@ import Testing
         #expect(upload?.title == "/srv/a b/clip.mov" && upload?.name == "clip.mov")
         #expect(upload?.contains("host/in") == true && upload?.contains("/a b/") == true)
         #expect(upload?.contains("CLIP") == false)
-        #expect(subject(#"{"url": "https://host/q/latest.json?x=/y"}"#)?.name == "latest.json")
+        #expect(subject(#"{"url": "https://host/q/latest.json?x=/y"}"#)?.name == "/q/latest.json")
         #expect(subject(#"{"url": "https://host/"}"#)?.name == "https://host/")
         #expect(subject(#"{"milliseconds": 1}"#) == nil && subject("no JSON") == nil)
     }

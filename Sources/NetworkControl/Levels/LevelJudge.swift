@@ -196,11 +196,11 @@ package struct LevelJudge: Sendable {
 
     /// Transfers that each end within an interval: the link carries at least what they carried, so they are
     /// evidence for a better level or for none. Without this, the few fast transfers that a worse level
-    /// admits would never lift it.
+    /// admits would never lift it, and a link that carries only such ones would stay unknown.
     private func shortTransfers(
         _ interval: LinkInterval, expected: Double?, factor: Double
     ) -> (level: LinkLevel, reason: LinkReason)? {
-        guard level > .good, interval.completed > 0 else { return nil }
+        guard level != .good, interval.completed > 0 else { return nil }
         let usual = max((expected ?? 0) * thresholds.degradedShare, Double(thresholds.degradedRate))
         if interval.rate >= usual * factor {
             return (.good, .goodput(measured: interval.rate, threshold: usual, usual: expected))

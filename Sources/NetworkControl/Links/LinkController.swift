@@ -87,7 +87,11 @@ package struct LinkController: Sendable {
         let before = estimator.estimate
         estimator.add(interval, now: now)
         let server = serverLimit
-        if isFixed && min(concurrency.limit, server) >= maxLimit && judge.level <= .good { return }
+        if isFixed && min(concurrency.limit, server) >= maxLimit && judge.level <= .good {
+            // Its bytes show that it works, and its rate says nothing against it.
+            judge.presume(interval, now: now)
+            return
+        }
         judge.add(
             interval, estimate: estimator.estimate ?? before,
             expected: concurrency.excuses(interval) ? nil : expected, queueDelay: queueDelay, now: now)
@@ -204,7 +208,11 @@ package struct LinkController: Sendable {
             return (circuitBreaker.reason ?? LinkReason(.unmeasured), circuitBreaker.since, LinkRemedy(.probe))
         }
         if pausedByReceiver > 0, judge.level <= .good { return (.receiver(count: pausedByReceiver), judge.since, nil) }
-        if isFixed, judge.level == .unknown { return (LinkReason(.fixed), judge.since, nil) }
+        if isFixed, judge.level <= .good {
+            var reason = LinkReason(.fixed)
+            reason.count = concurrency.limit
+            return (reason, judge.since, nil)
+        }
         return (judge.reason, judge.since, judge.remedy)
     }
 

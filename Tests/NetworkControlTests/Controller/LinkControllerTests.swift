@@ -27,6 +27,20 @@ struct LinkControllerTests {
         return interval
     }
 
+    @Test func `a link without a network between is good once it carries bytes, and its rate is not judged`() {
+        var link = LinkController(
+            key: LinkKey(destination("a"), .up), policy: NetworkPolicy(), isLocal: true, now: at(0))
+        let limit = link.concurrency.limit
+        link.observe(interval(0, transfers: 0, flowing: 0), maxLimit: limit, now: at(0.25))
+        #expect(link.level == .unknown)
+        link.observe(interval(500 * megabit), maxLimit: limit, now: at(0.5))
+        #expect(link.level == .good)
+        link.observe(interval(0.01 * megabit), maxLimit: limit, now: at(0.75))
+        #expect(link.level == .good)
+        let reason = link.explanation(now: at(1)).reason
+        #expect(reason.rule == .fixed && reason.count == limit)
+    }
+
     @Test func `a link does not become better because fewer transfers share it`() {
         var (link, now) = fallen()
         #expect(link.level == .degraded)

@@ -84,6 +84,16 @@ import Testing
         #expect(feed(&poor, 10, short, from: 3).isEmpty)
     }
 
+    @Test func `a link that carries only short transfers is good, and stays unknown at a low rate`() {
+        var short = interval(63 * megabit, transfers: 1, flowing: 0, srtt: nil, minRTT: nil)
+        short.completed = 1
+        var judge = LevelJudge(now: at(0))
+        #expect(feed(&judge, 1, short, expected: nil).map(\.0) == [.good])
+        short.rate = 0.1 * megabit
+        judge = LevelJudge(now: at(0))
+        #expect(feed(&judge, 10, short, expected: nil).isEmpty && judge.level == .unknown)
+    }
+
     @Test(arguments: rows) func `a level is entered after a second and left after three`(row: Row) {
         var judge = judge(at: row.from)
         #expect(judge.level == row.from)
