@@ -1,6 +1,7 @@
 /// Which commands a list has; a field that is nil admits all.
 public struct CommandFilter: Sendable, Equatable {
-    public var status: CommandStatus?
+    /// Only commands in one of these statuses; empty: in any.
+    public var statuses: Set<CommandStatus> = []
     public var qos: QualityOfService?
     public var destination: Destination?
     public var type: String?
@@ -10,6 +11,8 @@ public struct CommandFilter: Sendable, Equatable {
     public var from: Timestamp?
     /// Submitted before this time.
     public var before: Timestamp?
+    /// Last changed at this time or later: of a command that has failed, the time of its failure.
+    public var changedFrom: Timestamp?
     /// The reason contains this text; ASCII letters match in either case.
     public var reason: String?
     /// A path, URL or name in the payload contains this text (``CommandSubject``).
@@ -17,9 +20,15 @@ public struct CommandFilter: Sendable, Equatable {
 
     /// Makes a filter. Each field is nil, which admits all, unless it is given.
     public init(status: CommandStatus? = nil, qos: QualityOfService? = nil, destination: Destination? = nil) {
-        self.status = status
         self.qos = qos
         self.destination = destination
+        self.status = status
+    }
+
+    /// The only one of ``statuses``; nil where they are none or several. Setting it replaces them.
+    public var status: CommandStatus? {
+        get { statuses.count == 1 ? statuses.first : nil }
+        set { statuses = newValue.map { [$0] } ?? [] }
     }
 
     /// No index serves these fields: the rows have to be read.
@@ -37,13 +46,14 @@ public struct CommandFilter: Sendable, Equatable {
     }
 
     package func admits(_ command: Command) -> Bool {
-        status.map { $0 == command.status } ?? true
+        (statuses.isEmpty || statuses.contains(command.status))
             && qos.map { $0 == command.qos } ?? true
             && destination.map { $0 == command.destination } ?? true
             && type.map { $0 == command.type } ?? true
             && batch.map { $0 == command.batch } ?? true
             && from.map { $0 <= command.createdAt } ?? true
             && before.map { $0 > command.createdAt } ?? true
+            && changedFrom.map { $0 <= command.updatedAt } ?? true
             && reason.map { text in command.reason?.asciiLowercased.utf8.contains(text.asciiLowercased.utf8) ?? false }
                 ?? true
     }

@@ -17,7 +17,8 @@ extension CommandFilter {
     /// The fields that are set, by the names of the query of the list.
     var json: JSONValue {
         let fields: [(String, String?)] = [
-            ("status", status?.name), ("qos", qos?.name), ("destination", destination?.text), ("type", type),
+            ("status", statuses.isEmpty ? nil : statuses.map(\.name).sorted().joined(separator: ",")),
+            ("qos", qos?.name), ("destination", destination?.text), ("type", type),
             ("batch", batch?.description), ("reason", reason), ("q", subject), ("from", from?.description),
             ("before", before?.description),
         ]

@@ -55,6 +55,7 @@ struct CompositeList: ParsableArguments {
         filter.status = status
         var left = limit == 0 ? Int.max : limit
         var after: CommandID?
+        var isCut = false
         let deadline = limit == 0 ? nil : MonotonicTime.now + Self.timeout
         while left > 0 {
             let page = try store.page(
@@ -64,6 +65,7 @@ struct CompositeList: ParsableArguments {
                 if print.json { Output.line(row.json.bytes) } else { table.add(row.cells(now: now)) }
             }
             left -= page.commands.count
+            isCut = left == 0 && page.next != nil
             guard let next = page.next else { break }
             after = next
             if let deadline, left > 0, MonotonicTime.now >= deadline {
@@ -78,6 +80,12 @@ struct CompositeList: ParsableArguments {
         } else if !print.json {
             Output.flush()
             Diagnostics.say("no \(name); “sluice \(type) submit --help” says how to make one")
+        }
+        if isCut, let after,
+            try !store.page(filter, order: .newestFirst, after: after, limit: 1, until: deadline).commands.isEmpty
+        {
+            Output.flush()
+            Diagnostics.say("these are the newest \(limit), and there are more; --limit 0 prints all")
         }
         try data.warn(of: store)
     }

@@ -10,7 +10,8 @@ struct FlowListCommand: ParsableCommand {
         discussion: """
             EXAMPLES
               sluice flow list
-              sluice flow list --status tooManyTimes --json | jq -r .id | xargs sluice retry
+              sluice flow list --status gaveUp
+              sluice retry --type flow --status gaveUp
             """)
 
     @OptionGroup var list: CompositeList
@@ -22,7 +23,7 @@ struct FlowListCommand: ParsableCommand {
             guard let flow = try store.flow(id) else { return nil }
             return CompositeList.Row(
                 json: .object(FlowJSON.members(of: flow)), command: flow.command, name: flow.name,
-                status: flow.command.status.name,
+                status: flow.command.status.word,
                 ended: flow.nodes - flow.open, count: flow.nodes, failed: flow.failed)
         }
     }

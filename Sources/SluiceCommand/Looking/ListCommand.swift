@@ -12,20 +12,21 @@ struct ListCommand: ParsableCommand {
         abstract: "List commands, oldest first.",
         discussion: """
             On a terminal it prints the end of each id, the age, the file or URL, the status and the reason, in its width; \
-            otherwise, whole ids and more columns.
+            otherwise, whole ids and more columns. It prints the first 100, and says so where there are more.
             --status is answered from an index; the other filters look at the commands one by one, and --file and --error \
             do so from the newest on. With a limit, a list stops after 5 s, and says how far it has looked and how to go \
-            on; with --limit 0 it looks at every command.
+            on; with --limit 0 it looks at every command. retry, cancel, requalify and resolve take the same filters.
 
             EXAMPLES
-              sluice list --status error
+              sluice list --status error --status gaveUp
+              sluice list --failed-within 1h
               sluice list --newest --limit 20
               sluice list --file clip-0042.mov
               sluice list --error "timed out" --newer-than 1h
               sluice list --type sync --older-than 2d
-              sluice list --status new --limit 0 --json | wc -l
+              sluice list --status new --limit 0 -q | wc -l
               sluice list --destination https://host --after 01998b5e-…   (the next page)
-              sluice list --status tooManyTimes --json | jq -r .id | xargs sluice retry
+              sluice retry --status gaveUp --failed-within 1h --dry-run   (then without --dry-run)
             """)
 
     /// How long a list with a limit looks for commands.
@@ -35,7 +36,13 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
-    @OptionGroup var filters: ListOptions
+    @OptionGroup var filters: FilterOptions
+
+    @Option(name: .long, help: "Only commands of this quality of service.")
+    var qos: QualityOfService?
+
+    @Flag(name: [.customShort("q"), .long], help: "Print only the ids, one a line.")
+    var quiet = false
 
     @Flag(name: .long, help: "The newest first.")
     var newest = false
@@ -52,19 +59,20 @@ struct ListCommand: ParsableCommand {
 
     func validate() throws {
         if limit < 0 { throw ValidationError("--limit must be 0 or more.") }
+        if quiet && print.json { throw ValidationError("--quiet and --json exclude each other.") }
         if newest && oldest { throw ValidationError("--newest and --oldest exclude each other.") }
     }
 
     func run() throws {
         let (directory, store) = try data.store()
         let now = Timestamp.now
-        let filter = filters.filter(now: now)
+        let filter = filters.filter(qos: qos, now: now)
         let order: CommandOrder = newest || filter.isSearch && !oldest ? .newestFirst : .oldestFirst
         var after = try after.map { part throws(StoreError) in try store.id(of: part, now: now) }
         var left = limit == 0 ? Int.max : limit
         var scanned = 0
         let deadline = MonotonicTime.now + Self.timeout
-        var printer = ListPrinter(print: print, store: store, now: now)
+        var printer = ListPrinter(print: print, isQuiet: quiet, store: store, now: now)
         while left > 0 {
             let asked = min(left, 1000)
             let step = MonotonicTime.now + Self.step
@@ -83,6 +91,7 @@ struct ListCommand: ParsableCommand {
             }
         }
         printer.finish()
+        if limit > 0, left == 0, let after { try sayCut(filter, order, after, store, deadline) }
         if !printer.messages.isEmpty {
             Output.flush()
             // Once, because the reason of each message names the endpoint only.
@@ -92,5 +101,22 @@ struct ListCommand: ParsableCommand {
             }
         }
         try data.warn(of: store)
+    }
+
+    /// Says that more commands follow, and how many where the store counts them.
+    private func sayCut(
+        _ filter: CommandFilter, _ order: CommandOrder, _ after: CommandID, _ store: SQLiteStore,
+        _ deadline: MonotonicTime
+    ) throws {
+        let rest = try store.page(filter, order: order, after: after, limit: 1, until: deadline)
+        guard !rest.commands.isEmpty || rest.next != nil else { return }
+        var counted = CommandFilter(qos: filter.qos)
+        counted.statuses = filter.statuses
+        let total = self.after == nil && filter == counted ? try store.counts().count(of: filter) : nil
+        let shown = "the \(order == .newestFirst ? "newest" : "oldest") \(Figures.grouped(Int64(limit)))"
+        Diagnostics.say(
+            (total.map { "these are \(shown) of \(Figures.grouped(Int64($0))) commands" }
+                ?? "these are \(self.after == nil ? shown : "the next \(limit)"), and there are more")
+                + "; --limit 0 prints all, --after \(after) the next")
     }
 }

@@ -11,19 +11,29 @@ struct CancelCommand: ParsableCommand {
             A command that no worker executes is cancelled at once. For a running one the request is recorded, and its \
             worker ends it, unless the destination has already accepted it.
 
+            Name the commands by their ids, or by the filters of “sluice list”: all that they admit and that have not \
+            ended are cancelled. On a terminal it tells their number, and asks.
+
             EXAMPLES
               sluice cancel 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
-              sluice list --destination https://host --json | jq -r .id | xargs sluice cancel
+              sluice cancel --destination https://host --qos background
+              sluice cancel --status new --older-than 2d --dry-run
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
-    var ids: [CommandIDPart]
+    @Option(name: .long, help: "Only commands of this quality of service.")
+    var qos: QualityOfService?
+
+    @OptionGroup var selection: CommandSelection
+
+    func validate() throws { try selection.check(qos: qos) }
 
     func run() throws {
-        try SteeringRun(data: data, print: print).change(ids) { command, store in
+        try SteeringRun(data: data, print: print).change(
+            selection, qos: qos, in: [.new, .queued, .sent, .error, .blocked], verb: "Cancel"
+        ) { command, store in
             switch try store.cancel(command.id, reason: "cancelled by a person", now: .now) {
             case .cancelled(let effects): .done("cancelled", hint: .changed, effects: effects)
             case .requested(let effects) where command.type == CommandType.flow:
@@ -37,8 +47,8 @@ struct CancelCommand: ParsableCommand {
             case .requested(let effects):
                 .done("cancellation requested from its worker", hint: .cancelRequested, effects: effects)
             case .ended(.cancelled): .done("was cancelled before", hint: nil)
-            case .ended(let status): .refused("has ended before, in status \(status)")
-            case .outdated: .refused("has changed meanwhile")
+            case .ended(let status): .refused("has ended before, in status “\(status.word)”")
+            case .outdated: .refused("has changed in the meantime")
             }
         }
     }

@@ -11,9 +11,12 @@ struct RequalifyCommand: ParsableCommand {
             For commands that have not ended. A running command keeps its slot; the new quality of service counts when \
             it is run again.
 
+            Name the commands by their ids, or by the filters of “sluice list”: all that they admit and that have not \
+            ended are changed. --from-qos is the filter by quality of service. On a terminal it tells their number, and asks.
+
             EXAMPLES
               sluice requalify 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --qos userInitiated
-              sluice list --qos default --json | jq -r .id | xargs sluice requalify --qos background
+              sluice requalify --from-qos default --destination https://host --qos background
             """)
 
     @OptionGroup var data: DataOptions
@@ -22,14 +25,20 @@ struct RequalifyCommand: ParsableCommand {
     @Option(name: .long, help: "The new quality of service.")
     var qos: QualityOfService
 
-    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
-    var ids: [CommandIDPart]
+    @Option(name: .long, help: ArgumentHelp("Only commands of this quality of service.", valueName: "qos"))
+    var fromQos: QualityOfService?
+
+    @OptionGroup var selection: CommandSelection
+
+    func validate() throws { try selection.check(qos: fromQos) }
 
     func run() throws {
-        try SteeringRun(data: data, print: print).change(ids) { command, store in
+        try SteeringRun(data: data, print: print).change(
+            selection, qos: fromQos, in: [.new, .queued, .sent, .error, .blocked], verb: "Make \(qos)"
+        ) { command, store in
             try store.requalify(command.id, qos: qos, now: .now)
                 ? .done("is \(qos) now", hint: .changed)
-                : .refused("has ended in status \(command.status) and keeps its quality of service")
+                : .refused("\(command.status.clause) and keeps its quality of service")
         }
     }
 }

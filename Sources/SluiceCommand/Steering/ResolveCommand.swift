@@ -8,16 +8,17 @@ struct ResolveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
         abstract: "Settle commands that are in doubt.",
-        usage: "sluice resolve [--data <dir>] [--config <file>] [--json] (--success | --retry | --cancel) <id> ...",
+        usage: "sluice resolve [<options>] (--success | --retry | --cancel) (<id> ... | <filters>)",
         discussion: """
             A command that may have been delivered, and must not be executed twice, waits for a person: look at its \
-            destination, then say what is true.
+            destination, then say what is true. Name the commands by their ids, or by the filters of “sluice list”.
 
             EXAMPLES
               sluice list --status inDoubt
               sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --success    (it has arrived)
               sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --retry      (it has not: send it again)
               sluice resolve 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f --cancel     (it is not needed any more)
+              sluice resolve --retry --destination https://host --dry-run
             """)
 
     enum Verdict: EnumerableFlag {
@@ -46,20 +47,25 @@ struct ResolveCommand: ParsableCommand {
     @Flag(exclusivity: .exclusive)
     var verdict: Verdict
 
-    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
-    var ids: [CommandIDPart]
+    @OptionGroup var selection: CommandSelection
+
+    func validate() throws { try selection.check() }
 
     func run() throws {
         let spool = Spool(directory: data.directory().spool)
-        try SteeringRun(data: data, print: print).change(ids) { command, store in
+        try SteeringRun(data: data, print: print).change(
+            selection, in: [.inDoubt], verb: "Settle as \(verdict.status.word)"
+        ) { command, store in
             guard command.status == .inDoubt,
                 let effects = try store.resolve(command.id, as: verdict.status, now: .now)
             else {
-                return .refused("is \(command.status), not inDoubt: there is nothing to resolve")
+                return .refused("\(command.status.clause), and is not in doubt: there is nothing to resolve")
             }
             // A delivered file is not sent again, so its spooled copy can go.
             if verdict == .success, let payload = try store.payload(command.id) { spool.discard(stored: payload) }
-            return .done("is \(verdict.status) now", hint: .changed, effects: effects)
+            return .done(
+                "\(verdict.status == .new ? "will be executed again" : "is \(verdict.status.word) now")",
+                hint: .changed, effects: effects)
         }
     }
 }

@@ -8,23 +8,33 @@ struct RetryCommand: ParsableCommand {
         commandName: "retry",
         abstract: "Run commands again, at once.",
         discussion: """
-            For commands in status error (without waiting for the backoff), cancelled or tooManyTimes. Their retries and \
+            For commands in status error (without waiting for the backoff), cancelled or gaveUp. Their retries and \
             crashes are counted from 0 again; the offset is kept, so that a transfer continues from there. Settle a \
             command in doubt with “sluice resolve”.
 
+            Name the commands by their ids, or by the filters of “sluice list”: all that they admit are retried, in status \
+            error or gaveUp unless --status says otherwise. On a terminal it tells their number, and asks.
+
             EXAMPLES
               sluice retry 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
-              sluice list --status tooManyTimes --json | jq -r .id | xargs sluice retry
+              sluice retry --status gaveUp --destination https://host
+              sluice retry --failed-within 1h --error "503" --dry-run
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
-    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
-    var ids: [CommandIDPart]
+    @Option(name: .long, help: "Only commands of this quality of service.")
+    var qos: QualityOfService?
+
+    @OptionGroup var selection: CommandSelection
+
+    func validate() throws { try selection.check(qos: qos) }
 
     func run() throws {
-        try SteeringRun(data: data, print: print).change(ids) { command, store in
+        try SteeringRun(data: data, print: print).change(
+            selection, qos: qos, in: [.error, .tooManyTimes], verb: "Retry"
+        ) { command, store in
             do throws(StoreError) {
                 if let effects = try store.retry(command.id, now: .now) {
                     return .done("will be run again", hint: .changed, effects: effects)
@@ -36,12 +46,12 @@ struct RetryCommand: ParsableCommand {
             }
             if command.type == CommandType.batch {
                 return .refused(
-                    "is a batch, whose end stands; retry its members: “sluice list --batch \(command.id) --status tooManyTimes --json”"
+                    "is a batch, whose end stands; retry its members: “sluice retry --batch \(command.id)”"
                 )
             }
             return command.status == .inDoubt
-                ? .refused("is inDoubt: settle it with “sluice resolve \(command.id) --retry”")
-                : .refused("is \(command.status) and cannot be retried")
+                ? .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")
+                : .refused("\(command.status.clause) and cannot be retried")
         }
     }
 }

@@ -1,9 +1,10 @@
 internal import Commands
+internal import Console
 internal import Sluice
 internal import Store
 internal import Wire
 
-/// Changes the commands that a person named, one by one. Prints a line for each, and tells the coordinator at
+/// Changes the commands that a person has named, one by one. Prints a line for each, and tells the coordinator at
 /// the end, also after an error and at Ctrl-C.
 struct SteeringRun {
     enum Outcome {
@@ -20,10 +21,63 @@ struct SteeringRun {
     /// - Throws: ``ExitError``: `input` where a command does not exist, `usage` where a part of an id names
     ///   several, `failed` where a change was refused. The lines have been printed then.
     func change(_ parts: [CommandIDPart], _ body: (Command, SQLiteStore) throws -> Outcome) throws {
+        let (_, store) = try data.store()
+        try change(parts, store, body)
+    }
+
+    /// Changes the commands of a selection. One that has changed since it was selected is left as it is.
+    /// - Parameters:
+    ///   - qos: the filter by quality of service.
+    ///   - statuses: those that the change is for, where the filters name none.
+    ///   - verb: the change, for the question on a terminal: “Cancel”.
+    /// - Throws: as ``change(_:_:)``.
+    func change(
+        _ selection: CommandSelection, qos: QualityOfService? = nil, in statuses: Set<CommandStatus>, verb: String,
+        _ body: (Command, SQLiteStore) throws -> Outcome
+    ) throws {
+        let (_, store) = try data.store()
+        guard selection.ids.isEmpty else { return try change(selection.ids, store, body) }
+        let selected = try selection.selected(qos: qos, statuses: statuses, store, now: .now)
+        try data.warn(of: store)
+        guard !selected.ids.isEmpty else { return Diagnostics.say("no command matches; nothing was changed") }
+        if selection.dryRun {
+            for id in selected.ids { line(id, "would be changed", isDone: true, isPlain: true) }
+            Output.flush()
+            return Diagnostics.say("\(selected.text) would be changed")
+        }
+        try selection.confirm(verb, selected)
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
-        let (_, store) = try data.store()
+        var (done, refused) = (0, 0)
+        for id in selected.ids {
+            guard let command = try store.command(id), selected.statuses.contains(command.status) else { continue }
+            switch try body(command, store) {
+            case .done(let text, let hint, let effects):
+                done += 1
+                if let hint { hints.add(hint, id) }
+                hints.add(effects, of: id)
+                line(id, text, isDone: true)
+                if done.isMultiple(of: 100) { hints.send() }
+            case .refused(let reason):
+                refused += 1
+                line(id, reason, isDone: false)
+            }
+        }
+        Output.flush()
+        let others = selected.ids.count - done - refused
+        Diagnostics.say(
+            "changed \(Figures.grouped(Int64(done))) of \(Figures.grouped(Int64(selected.ids.count))) commands"
+                + (others > 0 ? "; \(others) had another status by then" : ""))
+        if refused > 0 { throw ExitError(.failed, nil) }
+    }
+
+    private func change(
+        _ parts: [CommandIDPart], _ store: SQLiteStore, _ body: (Command, SQLiteStore) throws -> Outcome
+    ) throws {
+        let hints = PendingHints(in: data.directory())
+        SignalHandling.exits { hints.send() }
+        defer { hints.send() }
         var worst: ExitCode?
         for part in parts {
             let id: CommandID
@@ -53,14 +107,15 @@ struct SteeringRun {
         if let worst { throw ExitError(worst, nil) }
     }
 
-    private func line(_ id: some CustomStringConvertible, _ text: String, isDone: Bool) {
+    /// - Parameter isPlain: without the text, so that another program can read the ids.
+    private func line(_ id: some CustomStringConvertible, _ text: String, isDone: Bool, isPlain: Bool = false) {
         if print.json {
             Output.line(
                 JSONValue.object([
                     .init("id", .string(id.description)), .init("done", .bool(isDone)), .init("message", .string(text)),
                 ]).bytes)
         } else if isDone {
-            Output.line("\(id) \(text)")
+            Output.line(isPlain ? "\(id)" : "\(id) \(text)")
         } else {
             Output.flush()
             Diagnostics.say("\(id) \(text)")

@@ -31,15 +31,20 @@ struct UploadListCommand: ParsableCommand {
     func run() throws {
         let (_, store) = try data.store()
         let shards = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.uploads(shard: shard, state: state, order: .newestFirst, after: nil, limit: limit)
+            try store.uploads(shard: shard, state: state, order: .newestFirst, after: nil, limit: limit + 1)
         }
-        let uploads = shards.joined().sorted { $0.id > $1.id }.prefix(limit)
+        let found = shards.joined().sorted { $0.id > $1.id }
+        let uploads = found.prefix(limit)
         if print.json {
             for upload in uploads { Output.line(upload.json.bytes) }
         } else if uploads.isEmpty {
             Diagnostics.say("no uploads\(state.map { " that are \($0.name)" } ?? "")")
         } else {
             show(Array(uploads))
+        }
+        if found.count > limit {
+            Output.flush()
+            Diagnostics.say("these are the newest \(limit) uploads, and there are more; --limit prints up to 1000")
         }
         try data.warn(of: store)
     }

@@ -11,4 +11,12 @@ package struct CommandCounts: Sendable, Equatable {
         get { cells[status]?[qos] ?? 0 }
         set { cells[status, default: [:]][qos] = newValue }
     }
+
+    /// The commands of a filter by its statuses and its quality of service; its other fields are not counted.
+    package func count(of filter: CommandFilter) -> Int {
+        CommandStatus.allCases.reduce(0) { sum, status in
+            guard filter.statuses.isEmpty || filter.statuses.contains(status) else { return sum }
+            return sum + (filter.qos.map { self[status, $0] } ?? self[status])
+        }
+    }
 }

@@ -40,6 +40,12 @@ import Testing
             filters.append(CommandFilter(status: .error))
             filters[filters.count - 1].type = type
         }
+        for statuses: Set<CommandStatus> in [[.error, .tooManyTimes], [.new, .error], [.queued, .sent, .success]] {
+            for qos in [nil, QualityOfService.default] {
+                filters.append(CommandFilter(qos: qos))
+                filters[filters.count - 1].statuses = statuses
+            }
+        }
         for reason in ["WRONG", "no such", "%", "cut"] {
             filters.append(CommandFilter())
             filters[filters.count - 1].reason = reason
@@ -62,7 +68,7 @@ import Testing
             let expected = try all.filter { command in
                 let names = CommandSubject(payload: try subject.store.payload(command.id) ?? [])
                 let reason = command.reason?.lowercased()
-                return filter.status.map { $0 == command.status } ?? true
+                return (filter.statuses.isEmpty || filter.statuses.contains(command.status))
                     && filter.qos.map { $0 == command.qos } ?? true
                     && filter.destination.map { $0 == command.destination } ?? true
                     && filter.type.map { $0 == command.type } ?? true
@@ -84,6 +90,21 @@ import Testing
                     #expect(found == (order == .oldestFirst ? expected : expected.reversed()), "\(filter) \(order)")
                 }
             }
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a list is limited by the time of the last change`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let ids = try (0..<3).map { try subject.submit(now: .base + .seconds($0 * 60)) }
+        for (index, id) in ids.enumerated() {
+            _ = try subject.store.cancel(id, reason: "no", now: .base + .seconds(1000 - index * 100))
+        }
+        for statuses: Set<CommandStatus> in [[], [.cancelled], [.cancelled, .error]] {
+            var filter = CommandFilter()
+            filter.statuses = statuses
+            filter.changedFrom = .base + .seconds(900)
+            #expect(try subject.store.list(filter, after: nil, limit: 10).map(\.id) == [ids[0], ids[1]])
         }
     }
 

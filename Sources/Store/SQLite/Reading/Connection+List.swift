@@ -30,7 +30,7 @@ extension Connection {
         statement.bind(lower, at: 1)
         statement.bind(upper, at: 2)
         statement.bind(limit, at: 3)
-        if let status = filter.status { statement.bind(status, at: 4) }
+        if let changed = filter.changedFrom { statement.bind(changed, at: 4) }
         if let qos = filter.qos { statement.bind(qos, at: 5) }
         if let destination = filter.destination { statement.bind(destination.text, at: 6) }
         if let type = filter.type { statement.bind(type, at: 7) }

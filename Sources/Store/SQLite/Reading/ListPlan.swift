@@ -40,16 +40,12 @@ struct ListPlan: Equatable {
         condition = Self.condition(of: filter)
         readsPayload = filter.subject != nil
         isExact = false
-        func count(_ statuses: CommandStatus...) -> Int {
-            statuses.reduce(0) { sum, status in
-                sum + (filter.qos.map { counts[status, $0] } ?? counts[status])
-            }
-        }
-        let all = CommandStatus.allCases.reduce(0) { sum, status in
-            sum + (filter.status == nil || filter.status == status ? count(status) : 0)
+        let statuses = CommandStatus.allCases.filter { status in
+            (filter.statuses.isEmpty || filter.statuses.contains(status))
+                && (filter.qos.map { counts[status, $0] } ?? counts[status]) > 0
         }
         ranges = []
-        guard all > 0 else { return }
+        guard !statuses.isEmpty else { return }
         let inFlight = Range(index: "command_in_flight", condition: "status IN (1, 2)")
         let waiting =
             [
@@ -59,21 +55,28 @@ struct ListPlan: Equatable {
             + (indexes.contains(Self.limited)
                 ? [Range(index: Self.limited, condition: "status IN (0, 3) AND not_before < 0")] : [])
         let isNewRare = counts[.new] + counts[.error] <= maxSorted
-        let others = (filter.qos == nil && filter.destination == nil && filter.type == nil && filter.batch == nil)
-        switch filter.status {
-        case .queued?, .sent?:
-            ranges = [Range(index: inFlight.index, condition: "\(inFlight.condition) AND status = ?4")]
-            isExact = others && !filter.isSearch
-        case .new? where isNewRare && (others || counts[.new] + counts[.error] <= Self.fewRows):
-            ranges = waiting.map { Range(index: $0.index, condition: "\($0.condition) AND status = ?4") }
-            isExact = others && !filter.isSearch
-        case let status? where Self.isInIndex(status) && indexes.contains(Self.byStatus):
-            ranges = [Self.range(of: status)]
-            isExact = others && !filter.isSearch
-        default: break
+        let others =
+            filter.qos == nil && filter.destination == nil && filter.type == nil && filter.batch == nil
+            && filter.changedFrom == nil
+        /// Nil for a status that only a walk over the ids finds.
+        func own(_ status: CommandStatus) -> [Range]? {
+            let isStatus = "status = \(status.rawValue)"
+            switch status {
+            case .queued, .sent:
+                return [Range(index: inFlight.index, condition: "\(inFlight.condition) AND \(isStatus)")]
+            case .new where isNewRare && (others || counts[.new] + counts[.error] <= Self.fewRows):
+                return waiting.map { Range(index: $0.index, condition: "\($0.condition) AND \(isStatus)") }
+            case _ where Self.isInIndex(status) && indexes.contains(Self.byStatus): return [Self.range(of: status)]
+            default: return nil
+            }
         }
-        guard ranges.isEmpty else { return }
-        if filter.reason != nil, filter.status == nil, isNewRare, indexes.contains(Self.byStatus) {
+        let found = filter.statuses.isEmpty ? [] : statuses.map(own)
+        if !found.isEmpty, found.allSatisfy({ $0 != nil }) {
+            ranges = found.flatMap { $0 ?? [] }
+            isExact = others && !filter.isSearch
+            return
+        }
+        if filter.reason != nil, filter.statuses.isEmpty, isNewRare, indexes.contains(Self.byStatus) {
             // A success has no reason.
             ranges = CommandStatus.allCases.filter(Self.isInIndex).map(Self.range) + [inFlight] + waiting
         } else {
@@ -86,7 +89,7 @@ struct ListPlan: Equatable {
     /// whether the command belongs to the list, then its payload where that is needed.
     ///
     /// Parameters: ?1 and ?2 bound the ids, both excluded; ?3 is the number of candidates, ?4 to ?9 the fields
-    /// of the filter.
+    /// of the filter. The statuses are literals, because a partial index serves no parameter.
     func sql(_ order: CommandOrder) -> String {
         let direction = order == .oldestFirst ? "ASC" : "DESC"
         func candidates(_ range: Range) -> String {
@@ -121,7 +124,11 @@ struct ListPlan: Equatable {
 
     private static func condition(of filter: CommandFilter) -> String {
         var conditions: [String] = []
-        if filter.status != nil { conditions.append("c.status = ?4") }
+        if !filter.statuses.isEmpty {
+            let values = filter.statuses.map(\.rawValue).sorted().map(String.init)
+            conditions.append("c.status IN (\(values.joined(separator: ", ")))")
+        }
+        if filter.changedFrom != nil { conditions.append("c.updated_at >= ?4") }
         if filter.qos != nil { conditions.append("c.qos = ?5") }
         if filter.destination != nil { conditions.append("c.destination = ?6") }
         if filter.type != nil { conditions.append("c.type = ?7") }

@@ -1,0 +1,84 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Glibc
+internal import Store
+
+/// The commands that a subcommand changes: those that a person names by their ids, or all that filters admit.
+struct CommandSelection: ParsableArguments {
+    @OptionGroup(title: "Filters, instead of ids")
+    var filters: FilterOptions
+
+    @Flag(name: .long, help: "Print the ids of the commands that the filters admit, and change none.")
+    var dryRun = false
+
+    @Flag(name: [.customShort("y"), .long], help: "Do not ask; without a terminal it never asks.")
+    var yes = false
+
+    @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
+    var ids: [CommandIDPart] = []
+
+    /// - Parameter qos: the filter by quality of service.
+    func check(qos: QualityOfService? = nil) throws {
+        let isFiltered = filters.isGiven || qos != nil
+        if ids.isEmpty, !isFiltered {
+            throw ValidationError(
+                "Name the commands: by their ids, or by filters such as --status gaveUp or --destination URL.")
+        }
+        if !ids.isEmpty, isFiltered { throw ValidationError("Name the commands by ids or by filters, not by both.") }
+        if !ids.isEmpty, dryRun { throw ValidationError("--dry-run goes with filters.") }
+    }
+
+    /// The commands that the filters admit now, oldest first. Those that are submitted afterwards are not among them.
+    /// - Parameters:
+    ///   - qos: the filter by quality of service.
+    ///   - statuses: those that the change is for, where --status names none.
+    func selected(
+        qos: QualityOfService?, statuses: Set<CommandStatus>, _ store: SQLiteStore, now: Timestamp
+    ) throws -> Selected {
+        var filter = filters.filter(qos: qos, now: now)
+        if filters.status.isEmpty {
+            filter.statuses = filter.statuses.isEmpty ? statuses : filter.statuses.intersection(statuses)
+        }
+        // A repeated change of the same commands would never end, so later ones do not belong to it.
+        filter.before = min(filter.before ?? now + .milliseconds(1), now + .milliseconds(1))
+        var selected = Selected()
+        var after: CommandID?
+        repeat {
+            let page = try store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
+            for command in page.commands { selected.add(command) }
+            after = page.next
+        } while after != nil
+        return selected
+    }
+
+    struct Selected {
+        private(set) var ids: [CommandID] = []
+        private(set) var counts: [CommandStatus: Int] = [:]
+
+        mutating func add(_ command: Command) {
+            ids.append(command.id)
+            counts[command.status, default: 0] += 1
+        }
+
+        var statuses: Set<CommandStatus> { Set(counts.keys) }
+
+        /// `300 commands (280 gave up, 20 error)`
+        var text: String {
+            let parts = CommandStatus.allCases.compactMap { status in
+                counts[status].map { "\(Figures.grouped(Int64($0))) \(status.word)" }
+            }
+            let noun = ids.count == 1 ? "command" : "commands"
+            return "\(Figures.grouped(Int64(ids.count))) \(noun) (\(parts.joined(separator: ", ")))"
+        }
+    }
+
+    /// Asks on a terminal.
+    /// - Throws: ``ExitError`` `failed` for every answer but yes.
+    func confirm(_ verb: String, _ selected: Selected) throws {
+        guard !yes, isatty(STDIN_FILENO) == 1, Diagnostics.isTerminal else { return }
+        Diagnostics.write("\(verb) \(selected.text)? [y/N] ")
+        let answer = readLine()?.lowercased() ?? ""
+        guard answer == "y" || answer == "yes" else { throw ExitError(.failed, "nothing was changed") }
+    }
+}
