@@ -10,11 +10,14 @@ package struct WorkerReading: Sendable, Equatable {
         case frozen
         /// Its session is left, and its process is dead.
         case lost
+        /// It lives and makes no progress: ``WorkerReading/stalled`` says more.
+        case stalled
     }
 
     package var seat: Int
     package var pid: Int32
     package var state: State
+    package var stalled: StalledProcess?
     /// Slots of middle and low quality of service; nil until the worker has stored the number.
     package var concurrency: Int?
     /// The types that it executes; nil until the worker has stored them.
@@ -41,6 +44,7 @@ package struct WorkerReading: Sendable, Equatable {
         .object([
             .init("seat", .integer(Int64(seat))), .init("pid", .integer(Int64(pid))),
             .init("state", .string(state.rawValue)),
+            .init("stalledSince", stalled?.since.map { .string($0.description) } ?? .null),
             .init("concurrency", concurrency.map { .integer(Int64($0)) } ?? .null),
             .init("types", types.map { .array($0.map { .string($0) }) } ?? .null),
             .init("inFlight", .integer(Int64(inFlight))),

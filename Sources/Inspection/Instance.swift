@@ -48,6 +48,9 @@ package struct Instance: Sendable {
             && ControlGroups(of: session.pid).isFrozen
     }
 
+    /// The worker of a session, where it lives and makes no progress.
+    func stalled(_ session: Session) -> StalledProcess? { stalled("worker \(session.seat)", .seat(session.seat)) }
+
     /// The workers with a session, by seat.
     package func workers() throws(StoreError) -> [WorkerReading] {
         let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
@@ -65,12 +68,17 @@ package struct Instance: Sendable {
         let infos = try workerInfos()
         return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
             let info = infos[session.seat].flatMap { $0.pid == session.pid ? $0 : nil }
+            let isAlive = isAlive(session)
+            let stalled = isAlive ? stalled(session) : nil
             var worker = WorkerReading(
                 seat: session.seat, pid: session.pid,
-                state: !isAlive(session)
-                    ? .lost : isFrozen(session) ? .frozen : info?.isDraining == true ? .draining : .ready,
+                state: !isAlive
+                    ? .lost
+                    : isFrozen(session)
+                        ? .frozen : stalled != nil ? .stalled : info?.isDraining == true ? .draining : .ready,
                 concurrency: info?.concurrency,
                 running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
+            worker.stalled = stalled
             worker.types = info?.types
             worker.isLimited = info?.isLimited ?? false
             worker.claims = claims[session.epoch] ?? Array(repeating: 0, count: store.shardCount)

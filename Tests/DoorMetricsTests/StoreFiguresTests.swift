@@ -34,7 +34,10 @@ struct StoreFiguresTests {
         #expect(ages.count == 5 && ages.contains(MetricSample(30, [MetricLabel("qos", "background")])))
         // The clock was set back.
         #expect(ages.contains(MetricSample(0, [MetricLabel("qos", "utility")])))
-        #expect(samples("sluice_workers", figures).map(\.value) == [.number(0), .number(1), .number(0)])
+        #expect(
+            samples("sluice_workers", figures).map(\.value) == [
+                .number(0), .number(1), .number(0), .number(0), .number(0),
+            ])
         #expect(samples("sluice_worker_in_flight", figures) == [MetricSample(0, [MetricLabel("seat", "4")])])
     }
 }

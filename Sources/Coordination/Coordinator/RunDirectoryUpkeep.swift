@@ -3,7 +3,7 @@ internal import Logging
 internal import Store
 internal import ZeroMQ
 
-/// Makes the lock file and the sockets of the coordinator anew where they were removed from `run/`. Confined to
+/// Writes the coordinator's sign of life, and makes its lock file and the sockets anew where they were removed. Confined to
 /// the loop.
 final class RunDirectoryUpkeep {
     private let environment: CoordinatorEnvironment
@@ -28,6 +28,7 @@ final class RunDirectoryUpkeep {
                         + "process can reach it any more. Leave the directory in place."))
         }
         do throws(StoreError) {
+            environment.lock?.beat(in: environment.runDirectory.pulse(.coordinator))
             if let lock = environment.lock, try environment.runDirectory.renew(lock, as: .coordinator) {
                 logger.warning("The lock file of the coordinator was removed or replaced; it was made anew.")
             }

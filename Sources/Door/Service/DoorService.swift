@@ -148,6 +148,7 @@ package struct DoorService: Service {
                                 openUploads: recovery.open))
                         try await Self.tidy(engine)
                     }
+                    group.addTask { try await Self.beat(lock, in: client.directory.run.pulse(.door)) }
                     for part in parts {
                         group.addTask {
                             try await part.run(context)
@@ -180,6 +181,14 @@ package struct DoorService: Service {
     private static func tidy(_ engine: UploadEngine) async throws {
         while true {
             if await engine.tidy() == 0 { try await Task.sleep(for: .seconds(1)) }
+        }
+    }
+
+    /// Shows readers of the lock that the door makes progress.
+    private static func beat(_ lock: FileLock, in path: String) async throws {
+        while true {
+            lock.beat(in: path)
+            try await Task.sleep(for: .milliseconds(500))
         }
     }
 

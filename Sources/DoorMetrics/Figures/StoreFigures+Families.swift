@@ -46,7 +46,7 @@ extension StoreFigures {
 
     private var workersByState: MetricFamily {
         var family = MetricFamily("sluice_workers", .gauge)
-        for state in [WorkerReading.State.ready, .draining, .frozen, .lost] {
+        for state in [WorkerReading.State.ready, .draining, .frozen, .lost, .stalled] {
             let count = workers.count { $0.state == state }
             family.add(Double(count), [MetricLabel("state", state.rawValue)])
         }

@@ -45,7 +45,7 @@ struct WorkersPage: Sendable {
             case .ready: ("✓", "ok")
             case .draining: ("◔", "warn")
             case .frozen: ("!", "warn")
-            case .lost: ("✕", "bad")
+            case .lost, .stalled: ("✕", "bad")
             }
         return tag(.tr, .data("row", "worker-\(worker.seat)")) {
             tag(.td) {

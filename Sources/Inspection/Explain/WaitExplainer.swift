@@ -40,7 +40,8 @@ package struct WaitExplainer {
             let running = try running(command)
             // A running transfer may be throttled or paused by its link.
             let session = try store.sessions().first { $0.seat == command.seat }
-            return try [earlierRun(command, beside: session), running, link(command)].compactMap(\.self)
+            return try [earlierRun(command, beside: session), running, link(command), locked(command)].compactMap(
+                \.self)
         case .new, .error: return try waiting(command)
         }
     }
@@ -79,13 +80,20 @@ package struct WaitExplainer {
                 threshold: "a group that is not frozen",
                 remedy: "It goes on when the group is thawed, as by “docker unpause”")
         }
+        if let stalled = session.flatMap({ instance.stalled($0) }) {
+            return WaitReason(
+                "worker", "\(worker) has claimed it, and makes no progress: \(stalled.clause)",
+                threshold: "progress of the worker",
+                remedy: stalled.remedy.prefix(1).uppercased() + stalled.remedy.dropFirst()
+                    + "; where the worker ends, the coordinator releases the command")
+        }
         if command.cancelRequested {
             return WaitReason(
                 "cancel", "its cancellation was requested, and \(worker) executes it",
                 threshold: "the answer of the worker",
                 remedy: "The worker ends it, unless the destination has already accepted it")
         }
-        var measured = "\(worker) executes it, \(command.status) for \((now - command.updatedAt).shortText)"
+        var measured = "\(worker) executes it, \(command.status.word) for \((now - command.updatedAt).shortText)"
         // The offset is stored only for a transfer that can continue from it.
         if command.offset > 0, command.total > 0 {
             measured += ", \(command.offset) of \(command.total)\(command.destination == .none ? "" : " bytes")"
@@ -115,9 +123,20 @@ package struct WaitExplainer {
                 WaitReason(
                     "coordinator", "no coordinator is running", threshold: "one",
                     remedy: "“sluice up” or “sluice coordinator” starts one"))
+        } else if let stalled = instance.stalledCoordinator {
+            reasons.append(
+                WaitReason(
+                    "coordinator", "the coordinator makes no progress: \(stalled.clause)", threshold: "one that does",
+                    remedy: stalled.remedy.prefix(1).uppercased() + stalled.remedy.dropFirst()))
         }
         let alive = try store.sessions().filter { instance.isAlive($0) }
-        if alive.isEmpty {
+        let stalled = alive.compactMap { instance.stalled($0) }
+        if let first = stalled.first, stalled.count == alive.count {
+            reasons.append(
+                WaitReason(
+                    "worker", "no worker makes progress; \(first.name): \(first.clause)", threshold: "one that does",
+                    remedy: first.remedy.prefix(1).uppercased() + first.remedy.dropFirst()))
+        } else if alive.isEmpty {
             reasons.append(
                 WaitReason(
                     "worker", "no worker is running", threshold: "one or more",

@@ -1,4 +1,5 @@
 package import Commands
+package import Console
 
 /// One result of the health check: what was checked, how it stands, and a sentence.
 package struct Finding: Equatable {
@@ -54,6 +55,11 @@ package struct Finding: Equatable {
         let list = names.isEmpty ? "none is listed" : names.joined(separator: ", ")
         return [Finding("programs", .note, "workers run programs: \(list)")]
             + problems.map { Finding("programs", .warning, $0) }
+    }
+
+    /// A process that makes no progress.
+    package init(stalled process: StalledProcess) {
+        self.init(process.name, .warning, "\(process.clause); \(process.remedy)")
     }
 
     /// A configuration that a worker could not start with.

@@ -268,10 +268,12 @@ package struct HealthCheck {
     private func processes(_ store: any CommandStore) -> [Finding] {
         let instance = Instance(directory: directory, store: store)
         let coordinator = instance.coordinator
-        let running = Finding(
-            "coordinator", coordinator.isHeld ? .ok : .note,
-            coordinator.isHeld
-                ? "running\(coordinator.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
+        let running =
+            instance.stalledCoordinator.map(Finding.init(stalled:))
+            ?? Finding(
+                "coordinator", coordinator.isHeld ? .ok : .note,
+                coordinator.isHeld
+                    ? "running\(coordinator.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
         return [running] + sockets(isRunning: coordinator.isHeld) + workers(instance, isRunning: coordinator.isHeld)
     }
 
@@ -292,12 +294,14 @@ package struct HealthCheck {
         do throws(StoreError) {
             let workers = try instance.workers()
             let lost = workers.filter { $0.state == .lost }
+            let stalled = workers.compactMap(\.stalled)
             return lost.map { worker in
                 Finding(
                     "worker \(worker.seat)", isRunning ? .warning : .note,
                     "pid \(worker.pid) is dead and has claimed \(worker.inFlight) commands; the coordinator releases them"
                 )
-            } + [Finding("workers", .ok, "\(workers.count - lost.count) running")]
+            } + stalled.map(Finding.init(stalled:))
+                + [Finding("workers", .ok, "\(workers.count - lost.count - stalled.count) running")]
         } catch {
             return [Finding("workers", .warning, error.message)]
         }

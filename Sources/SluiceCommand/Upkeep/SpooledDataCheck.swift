@@ -18,11 +18,13 @@ struct SpooledDataCheck {
         // The check of the shards says why there is no store.
         guard let store = try? SQLiteStore(directory: directory, create: false) else { return [] }
         let door = directory.run.probe(.door)
-        let running = Finding(
-            "door", door.isHeld ? .ok : .note,
-            door.isHeld
-                ? "running\(door.pid.map { ", pid \($0)" } ?? "")"
-                : "not running: “sluice door” or “sluice up --listen” starts one")
+        let running =
+            Instance(directory: directory, store: store).stalledDoor.map(Finding.init(stalled:))
+            ?? Finding(
+                "door", door.isHeld ? .ok : .note,
+                door.isHeld
+                    ? "running\(door.pid.map { ", pid \($0)" } ?? "")"
+                    : "not running: “sluice door” or “sluice up --listen” starts one")
         return [running] + uploads(store)
     }
 

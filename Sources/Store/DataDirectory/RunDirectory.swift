@@ -34,6 +34,7 @@ package import Host
 /// | `coordinator.clock` | boot id, wall clock less monotonic clock in ms | coordinator | never |
 /// | `door.lock` | lock of the door: one process takes uploads | door | never |
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
+/// | `coordinator.pulse`, `door.pulse`, `seat-NN.pulse` | ``LockPulse`` of the holder of the lock | the holder | never |
 /// | `collection-NAME.lock` | lock: its holder writes to the collection | worker; `sluice collection put` | never |
 /// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
 /// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end, or by the coordinator |
@@ -118,6 +119,9 @@ package struct RunDirectory: Sendable, Hashable {
 
     /// The path of a lock file.
     package func lock(_ lock: Lock) -> String { "\(path)/\(lock.name)" }
+
+    /// The path of the sign of life of the process that holds a lock.
+    package func pulse(_ lock: Lock) -> String { "\(path)/\(lock.name.dropLast(".lock".count)).pulse" }
 
     /// The file whose bytes are the guards of locks: one that a sweep of `run/` does not remove.
     private var presence: String {

@@ -2,7 +2,7 @@ internal import Host
 internal import Logging
 internal import Store
 
-/// Makes the lock file of a worker's seat anew where it was removed from `run/`.
+/// Writes the sign of life of a worker, and makes the lock file of its seat anew where it was removed.
 struct SeatUpkeep: Sendable {
     let run: RunDirectory
     let seat: Int
@@ -23,6 +23,7 @@ struct SeatUpkeep: Sendable {
                     "\(run.path) was removed or replaced while this worker used it; it ends, because the coordinator cannot "
                         + "reach it any more. Leave the directory in place.")
             }
+            lock.beat(in: run.pulse(.seat(seat)))
             if try run.renew(lock, as: .seat(seat)) {
                 logger.warning("The lock file of this worker's seat was removed or replaced; it was made anew.")
             }
