@@ -1,5 +1,4 @@
 package import Commands
-internal import Console
 
 extension UniquePeriod {
     /// The forms of a period, for error messages.

@@ -71,11 +71,12 @@ package struct SettingsReader {
         value = try self.value(path, takes: "true or false") { words[$0.lowercased()] } ?? value
     }
 
-    /// Plain seconds, as everywhere in the file.
+    /// `10s`, `1h30m`, or plain seconds.
     package mutating func read(_ value: inout Duration, _ path: [String]) throws(SettingsError) {
         value =
-            try self.value(path, takes: "seconds such as 2.5") { text in
-                Self.number(text).flatMap { $0 >= 0 && $0 < 1e9 ? .milliseconds(Int64(($0 * 1000).rounded())) : nil }
+            try self.value(path, takes: Duration.forms) { text in
+                guard let number = Self.number(text) else { return Duration(text: text) }
+                return number >= 0 && number < 1e9 ? .milliseconds(Int64((number * 1000).rounded())) : nil
             } ?? value
     }
 
@@ -120,10 +121,13 @@ package struct SettingsReader {
 
     /// Call it when all keys have been read.
     ///
-    /// - Parameter keys: the keys of the file, for example `network.level.good.limit`.
+    /// - Parameters:
+    ///   - keys: the keys of the file, for example `network.level.good.limit`.
+    ///   - emptySections: keys without a value, for example `network`.
     /// - Throws: ``SettingsError`` for the first key that was not read.
-    package func refuseUnknown(_ keys: [String]) throws(SettingsError) {
-        for key in keys.sorted() where !known.contains(key) {
+    package func refuseUnknown(_ keys: [String], emptySections: [String] = []) throws(SettingsError) {
+        let empty = emptySections.filter { names(below: $0.split(separator: ".")[...]).isEmpty }
+        for key in (keys + empty).sorted() where !known.contains(key) {
             let path = key.split(separator: ".", omittingEmptySubsequences: false)
             // A named section: `destination.media` belongs to the list `destinations`.
             let list = "\(path[0])s"
@@ -131,23 +135,40 @@ package struct SettingsReader {
                 throw SettingsError(key: key, problem: "its section has a name that is not in the list \(list)")
             }
             // The names that may follow the longest known part of the key.
-            let choices = (0..<path.count).reversed().lazy.map { names(below: path.prefix($0)) }.first { !$0.isEmpty }
+            let length = (0..<path.count).reversed().first { !names(below: path.prefix($0)).isEmpty } ?? 0
+            let choices = names(below: path.prefix(length))
+            var near = NearestName.find(key, among: known.sorted())
+            if near == nil, !choices.contains(path[length]),
+                let name = NearestName.find(String(path[length]), among: choices.map(String.init))
+            {
+                near = (path.prefix(length) + [name[...]] + path.dropFirst(length + 1)).joined(separator: ".")
+            }
             throw SettingsError(
-                key: key, problem: "is not known; there are \(choices?.joined(separator: ", ") ?? "none")")
+                key: key,
+                problem: near.map { "is not known; is it “\($0)”?" }
+                    ?? "is not known; there are \(choices.joined(separator: ", "))")
         }
     }
 
     /// - Parameters:
     ///   - variables: of the environment.
     ///   - sections: those whose variables have no other reader, for example `network`.
-    /// - Throws: ``SettingsError`` for the first variable of these sections that was not read.
-    package func refuseUnknown(variables: [String], of sections: [String]) throws(SettingsError) {
+    ///   - others: variables with the prefix of this program that another reader has.
+    /// - Throws: ``SettingsError`` for the first variable of these sections that was not read, and for the first of any other
+    ///   name that differs from a known one by a slip.
+    package func refuseUnknown(
+        variables: [String], of sections: [String], others: [String] = []
+    ) throws(SettingsError) {
         let names = Set(known.map(Self.variable))
         let prefixes = sections.map { Self.variable("\($0).") }
-        for name in variables.sorted() where prefixes.contains(where: name.hasPrefix) && !names.contains(name) {
+        for name in variables.sorted()
+        where name.hasPrefix("SLUICE_") && !names.contains(name) && !others.contains(name) {
+            let near = NearestName.find(name, among: names.union(others).sorted())
+            guard near != nil || prefixes.contains(where: name.hasPrefix) else { continue }
             throw SettingsError(
                 key: name,
-                problem: "no key has this variable; that of network.maxTransfers is "
+                problem: near.map { "no key has this variable; is it \($0)?" }
+                    ?? "no key has this variable; that of network.maxTransfers is "
                     + Self.variable("network.maxTransfers"))
         }
     }

@@ -30,7 +30,7 @@ import Work
     }
 
     @Test(arguments: [
-        ("upload.connectTimeout", "0"), ("upload.idleTimeout", "0"), ("upload.idleTimeout", "30s"),
+        ("upload.connectTimeout", "0"), ("upload.idleTimeout", "0"), ("upload.idleTimeout", "30x"),
         ("upload.idleTimeout", ""), ("upload.connectTimeout", "1e6"), ("upload.connectionsPerHost", "0"),
         ("upload.connectionsPerHost", "many"), ("collections.directory", "relative/path"),
     ])

@@ -49,7 +49,24 @@ import Testing
         #expect(count == 7)
     }
 
-    @Test(arguments: ["nan", "-1", "1e300", "soon"])
+    /// Other readers of times: payloads of exec, fetch, request and sync, the `cpu` of a program, and the options.
+    @Test(arguments: [("10s", 10_000), ("1h30m", 5_400_000), ("500ms", 500), ("2.5", 2500), ("7d", 604_800_000)])
+    func `a time has a unit, or is seconds`(_ text: String, _ milliseconds: Int64) throws {
+        var reader = reader(["wait": .string(text)])
+        var wait = Duration.seconds(1)
+        try reader.read(&wait, ["wait"])
+        #expect(wait == .milliseconds(milliseconds))
+    }
+
+    @Test func `an empty section is known by its keys`() throws {
+        try experienced().refuseUnknown([], emptySections: ["network"])
+        let error = #expect(throws: SettingsError.self) {
+            try experienced().refuseUnknown([], emptySections: ["netwrok"])
+        }
+        #expect(error?.problem == "is not known; is it “network”?")
+    }
+
+    @Test(arguments: ["nan", "-1", "1e300", "soon", "10 s", "5x"])
     func `seconds are a number that a clock can wait for`(_ text: String) {
         var reader = reader(["wait": .string(text)])
         var wait = Duration.seconds(1)
@@ -83,10 +100,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("netwrk.floor", "is not known; there are credentials, destination, destinations, network"),
-        ("network.flor", "is not known; there are floor, maxTransfers"),
+        ("netwrk.floor", "is not known; is it “network.floor”?"),
+        ("netwrok.unknown", "is not known; is it “network.unknown”?"),
+        ("network.flor", "is not known; is it “network.floor”?"),
         ("network.floor.percent", "is not known; there are floor, maxTransfers"),
-        ("destination.media.orign", "is not known; there are origin"),
+        ("destination.media.orign", "is not known; is it “destination.media.origin”?"),
         ("destination.other.origin", "its section has a name that is not in the list destinations"),
         ("credential.media.bearerFile", "its section has a name that is not in the list credentials"),
         ("", "is not known; there are credentials, destination, destinations, network"),
@@ -97,13 +115,21 @@ import Testing
         #expect(error == SettingsError(key: key, problem: problem))
     }
 
-    @Test(arguments: ["SLUICE_NETWORK_FLOR", "SLUICE_NETWORK_MAXTRANSFERS", "SLUICE_DESTINATION_A_MAX_RATE"])
-    func `an unknown variable is refused by its name`(_ name: String) throws {
+    @Test(arguments: [
+        ("SLUICE_NETWORK_FLOR", "is it SLUICE_NETWORK_FLOOR?"), ("SLUICE_NETWROK_FLOOR", "is it SLUICE_NETWORK_FLOOR?"),
+        ("SLUICE_NETWORK_MAXTRANSFERS", "is it SLUICE_NETWORK_MAX_TRANSFERS?"), ("SLUICE_DTAA", "is it SLUICE_DATA?"),
+        ("SLUICE_DESTINATION_A_MAX_RATE", "SLUICE_NETWORK_MAX_TRANSFERS"),
+    ])
+    func `an unknown variable is refused by its name, with the one that is meant`(_ name: String, _ hint: String) throws
+    {
         let reader = try experienced()
         let error = #expect(throws: SettingsError.self) {
-            try reader.refuseUnknown(variables: ["SLUICE_NETWORK_FLOOR", name], of: ["network", "destination"])
+            try reader.refuseUnknown(
+                variables: ["SLUICE_NETWORK_FLOOR", "SLUICE_DATA", "SLUICE_OTHER", name],
+                of: ["network", "destination"],
+                others: ["SLUICE_DATA"])
         }
         #expect(error?.key == name)
-        #expect(error?.problem.contains("SLUICE_NETWORK_MAX_TRANSFERS") == true)
+        #expect(error?.problem.contains(hint) == true)
     }
 }

@@ -56,6 +56,18 @@ struct PayloadReader {
         return number
     }
 
+    /// Seconds, or a text such as `30s`.
+    mutating func seconds(_ key: String, in range: ClosedRange<Int64>) throws(PayloadError) -> Int64? {
+        guard let value = take(key) else { return nil }
+        guard let seconds = value.wholeSeconds, range.contains(seconds) else {
+            throw PayloadError(
+                .data,
+                "“\(key)” must be a whole number of seconds from \(range.lowerBound) to \(range.upperBound), or a time such "
+                    + "as 30s, not \(value.text.prefix(40))")
+        }
+        return seconds
+    }
+
     mutating func texts(_ key: String, max: Int) throws(PayloadError) -> [String] {
         guard let value = take(key) else { return [] }
         guard let elements = value.elements, elements.count <= max else {

@@ -59,7 +59,7 @@ struct RequestPayload: Sendable, Equatable {
         if let text = try reader.text("accept") { accept = try AcceptedStatuses(text) }
         redirects = try reader.integer("redirects", in: 0...Int64(Self.maxRedirects)).map { Int($0) }
         keepHeaders = try reader.texts("keepHeaders", max: Self.maxKeptHeaders).map { $0.lowercased() }
-        timeout = .seconds(try reader.integer("timeout", in: 0...Self.maxTimeout) ?? 0)
+        timeout = .seconds(try reader.seconds("timeout", in: 0...Self.maxTimeout) ?? 0)
         saveTo = try Self.path(try reader.text("saveTo"))
         if let bytes = try reader.integer("maxBody", in: 0...(1 << 50)) {
             guard saveTo != nil else {

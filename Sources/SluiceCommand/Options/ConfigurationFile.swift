@@ -23,7 +23,7 @@ struct ConfigurationFile {
     ///
     /// - Throws: ``ExitError`` `configuration` for a file that cannot be used, and for an unknown key.
     init(_ options: DataOptions, _ directory: DataDirectory) async throws {
-        let (configuration, keys) = try await Self.open(options, directory)
+        let (configuration, keys, emptySections) = try await Self.open(options, directory)
         var reader = SettingsReader(configuration)
         do throws(SettingsError) {
             var operations = try OperationsConfiguration(reading: &reader)
@@ -31,13 +31,13 @@ struct ConfigurationFile {
             door = try DoorConfiguration(reading: &reader)
             operations.http.confinement = door.submit.confinement
             self.operations = operations
-            try reader.refuseUnknown(keys)
+            try reader.refuseUnknown(keys, emptySections: emptySections)
             try reader.refuseUnknown(
                 variables: Self.variables.filter { !operations.secretVariables.contains($0) },
                 of: [
                     "network", "destination", "upload", "credential", "cache", "collections", "webhook", "exec",
                     "program", "door",
-                ])
+                ], others: Self.otherVariables)
         } catch {
             throw ExitError(.configuration, "\(error)")
         }
@@ -75,25 +75,29 @@ struct ConfigurationFile {
         return http.client.proxies
     }
 
-    /// - Returns: the reader, and the keys of the file, such as `network.maxTransfers`.
+    /// Variables of this program that are not keys of the file.
+    private static let otherVariables = ["SLUICE_DATA"]
+
+    /// - Returns: the reader, the keys of the file, such as `network.maxTransfers`, and those of its first level without a
+    ///   value.
     private static func open(
         _ options: DataOptions, _ directory: DataDirectory
-    ) async throws -> (ConfigReader, keys: [String]) {
+    ) async throws -> (ConfigReader, keys: [String], emptySections: [String]) {
         let environment = EnvironmentVariablesProvider().prefixKeys(with: "sluice")
-        guard let path = try path(options, directory) else { return (ConfigReader(provider: environment), []) }
+        guard let path = try path(options, directory) else { return (ConfigReader(provider: environment), [], []) }
         let place = ConfigReader(provider: InMemoryProvider(values: ["filePath": ConfigValue(stringLiteral: path)]))
         do {
             // The provider refuses a file with only comments.
             guard let root = try Yams.compose(yaml: SmallFile.read(path) ?? "") else {
-                return (ConfigReader(provider: environment), [])
+                return (ConfigReader(provider: environment), [], [])
             }
             let known = withoutSections(root)
             guard known != root else {
                 let file = try await FileProvider<YAMLSnapshot>(config: place)
-                return (ConfigReader(providers: [environment, file]), keys(of: root))
+                return (ConfigReader(providers: [environment, file]), keys(of: root), emptySections(of: root))
             }
             let file = InMemoryProvider(name: path, values: try values(of: known))
-            return (ConfigReader(providers: [environment, file]), keys(of: known))
+            return (ConfigReader(providers: [environment, file]), keys(of: known), emptySections(of: known))
         } catch {
             throw ExitError(.configuration, "the configuration “\(path)” is not valid YAML: \(error)")
         }
@@ -159,6 +163,12 @@ struct ConfigurationFile {
         guard access(path, R_OK) == 0, stat(path, &status) == 0 else { throw refuse(SystemError().reason) }
         guard status.st_mode & S_IFMT != S_IFDIR else { throw refuse("it is a directory") }
         return path
+    }
+
+    private static func emptySections(of root: Node) -> [String] {
+        root.mapping?.compactMap { key, value in
+            value.string == "" || value.mapping?.isEmpty == true ? key.string : nil
+        } ?? []
     }
 
     /// The keys of the file, which the configuration library does not list. An empty section has no key.

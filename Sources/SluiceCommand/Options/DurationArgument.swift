@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Commands
 internal import Console
 
 /// `25s`, `500ms`, `2m`, `1h30m`, `7d`, or plain seconds.

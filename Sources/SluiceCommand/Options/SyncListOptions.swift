@@ -16,7 +16,7 @@ struct SyncListOptions: ParsableArguments {
     }
 
     @Option(
-        name: .long,
+        name: [.long, .customLong("items")],
         help: ArgumentHelp(
             "Pointer to the array of records in the answer, as in /data. (default: the whole answer)",
             valueName: "pointer"))

@@ -14,7 +14,7 @@ extension EndToEndTests {
             ("network:\n  level: high\n", "network.level"),
             ("destinations: [a]\n", "destination.a.origin"),
             ("destination: {a: {maxRate: 2Mbit}}\n", "destination.a.maxRate"),
-            ("netwrk: {floor: 5%}\n", "netwrk.floor"), ("upload: {idleTimeout: 30s}\n", "upload.idleTimeout"),
+            ("netwrk: {floor: 5%}\n", "netwrk.floor"), ("upload: {idleTimeout: 30x}\n", "upload.idleTimeout"),
             ("credentials: media\n", "credentials"),
             ("credential: {media: {bearerFile: /run/token}}\n", "credential.media.bearerFile"),
         ])

@@ -154,8 +154,8 @@ struct ExecPayload: Sendable, Equatable {
     }
 
     private static func seconds(_ member: JSONValue.Member, max: Double) throws(PayloadError) -> Duration {
-        guard let seconds = member.value.double, (0...max).contains(seconds) else {
-            throw PayloadError(.data, "“\(member.name)” must be seconds from 0 to \(Int(max))")
+        guard let seconds = member.value.seconds, (0...max).contains(seconds) else {
+            throw PayloadError(.data, "“\(member.name)” must be seconds from 0 to \(Int(max)), or a time such as 10m")
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }

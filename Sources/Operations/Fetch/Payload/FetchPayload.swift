@@ -42,8 +42,10 @@ struct FetchPayload: Sendable, Equatable {
             self.mode = mode
         }
         if let value = reader.take("maxStale"), value != .null {
-            guard let seconds = value.integer, (0...315_360_000).contains(seconds) else {
-                throw PayloadError(.data, "“maxStale” must be seconds, from 0, or null, not \(value.text.prefix(40))")
+            guard let seconds = value.wholeSeconds, (0...315_360_000).contains(seconds) else {
+                throw PayloadError(
+                    .data,
+                    "“maxStale” must be seconds, from 0, a time such as 10m, or null, not \(value.text.prefix(40))")
             }
             maxStale = .seconds(seconds)
         }

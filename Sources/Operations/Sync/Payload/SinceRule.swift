@@ -39,8 +39,8 @@ struct SinceRule: Sendable, Equatable {
             value, "since", keys: "“parameter”, “from”, “overlap” and “fullEvery”")
         parameter = try reader.name("parameter")
         source = try Self.source(try reader.text("from", isRequired: true) ?? "")
-        overlapSeconds = try reader.integer("overlap", in: 0...86_400) ?? Self.defaultOverlap
-        fullEverySeconds = try reader.integer("fullEvery", in: 0...366 * 86_400) ?? Self.defaultFullEvery
+        overlapSeconds = try reader.seconds("overlap", in: 0...86_400) ?? Self.defaultOverlap
+        fullEverySeconds = try reader.seconds("fullEvery", in: 0...366 * 86_400) ?? Self.defaultFullEvery
         try reader.finish()
         if parameter == nil, case .token = source { return }
         guard parameter != nil else {

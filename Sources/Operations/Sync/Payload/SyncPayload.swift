@@ -7,7 +7,7 @@ internal import Work
 /// ```
 /// {"url": "https://api.example.com/v1/users",     http, https or file; the answer has the list
 ///  "collection": "users",                         1 to 64 of a to z, 0 to 9 and the hyphen
-///  "items": "/data",                              pointer to the array; "" by default: the whole body
+///  "records": "/data",                            pointer to the array; "" by default: the whole body. “items” is the same
 ///  "key": "/id",                                  pointer within a record, or a list of them
 ///  "mode": "upsert",                              or replace: delete rows that a full read does not list
 ///  "merge": "remote",                             local or newest: for rows that were changed here
@@ -59,7 +59,7 @@ struct SyncPayload: Sendable, Equatable {
     var isIdempotent: Bool { true }
 
     private static let keys =
-        "“url”, “collection”, “items”, “key”, “mode”, “merge”, “version”, “deleted”, “deletedItems”, “pages”, “since”, "
+        "“url”, “collection”, “records”, “key”, “mode”, “merge”, “version”, “deleted”, “deletedItems”, “pages”, “since”, "
         + "“conditional”, “columns”, “format”, “headers”, “allowEmpty”, “maxDelete”, “maxRecord”, “maxRejects” and "
         + "“maxBytes”"
 
@@ -68,7 +68,11 @@ struct SyncPayload: Sendable, Equatable {
         var reader = try PayloadReader(value, of: "a sync", keys: Self.keys)
         url = try ResourceURL(try reader.text("url", isRequired: true) ?? "")
         collection = try Self.collection(try reader.text("collection", isRequired: true) ?? "")
-        items = try reader.pointer("items") ?? .root
+        if let records = try reader.pointer("records") {
+            items = records
+        } else {
+            items = try reader.pointer("items") ?? .root
+        }
         key = try Self.key(reader.take("key"))
         mode = try reader.choice("mode", default: Mode.upsert)
         merge = try reader.choice("merge", default: MergeRule.remote)
