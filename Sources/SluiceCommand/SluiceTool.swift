@@ -87,7 +87,7 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Upkeep",
                 subcommands: [
                     DoctorCommand.self, PruneCommand.self, ResponseCommand.self, BackupCommand.self,
-                    RestoreCommand.self, BenchCommand.self, BenchChildCommand.self,
+                    RestoreCommand.self, ConfigCommand.self, BenchCommand.self, BenchChildCommand.self,
                 ]),
         ])
 
@@ -124,18 +124,16 @@ struct SluiceTool: AsyncParsableCommand {
 
     /// Names an unknown subcommand; the parser would name an option behind it.
     private static func refuseUnknownSubcommand() throws {
-        guard let name = ProgramArguments.rest.first, !name.beginsWithBytes(of: "-"), name != "help" else {
-            return
+        if let sentence = UnknownSubcommand.sentence(about: ProgramArguments.rest) {
+            throw ValidationError(sentence)
         }
-        guard !configuration.subcommands.contains(where: { $0.configuration.commandName == name }) else { return }
-        throw ValidationError("“\(name)” is not a subcommand")
     }
 
     /// Whether a command only prints, so that a closed pipe may end it. Every other one completes its work.
     private static func onlyPrints(_ command: any ParsableCommand) -> Bool {
         switch command {
         case is StatusCommand, is ListCommand, is WatchCommand, is ExplainCommand, is FetchCommand,
-            is ResponseCommand.List, is ResponseCommand.Show,
+            is ResponseCommand.List, is ResponseCommand.Show, is ConfigCheckCommand,
             is FlowListCommand, is FlowShowCommand, is BatchListCommand, is BatchShowCommand,
             is ScheduleListCommand, is ScheduleShowCommand, is LimitListCommand, is NetworkShowCommand,
             is RouteListCommand, is RouteCheckCommand, is TokenListCommand, is UploadListCommand, is WebhookListCommand,

@@ -63,27 +63,3 @@ struct OverviewWaiting {
         }
     }
 }
-
-extension WaitCause {
-    /// `12`, or `1,000+` where there are more than were counted.
-    var countText: String { Figures.grouped(Int64(count)) + (isComplete ? "" : "+") }
-
-    /// `12 commands wait`
-    var waitText: String { "\(countText) command\(count == 1 && isComplete ? " waits" : "s wait")" }
-
-    var name: String {
-        switch subject {
-        case .destination(.none): "Commands without a destination"
-        case .destination(let destination): RowParts.destination(destination)
-        case .limit(let name): "Limit “\(name)”"
-        case .notBefore: "Not due yet"
-        }
-    }
-
-    /// The name and the cause. Many causes begin with the name.
-    var sentence: String {
-        if case .limit = subject, kind == .turn || kind == .failing { return "\(name) \(text)" }
-        guard case .destination(let destination) = subject else { return "\(name): \(text)" }
-        return RowParts.sentence(text, of: destination)
-    }
-}

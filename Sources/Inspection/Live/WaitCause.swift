@@ -19,14 +19,14 @@ package struct WaitCause: Sendable, Equatable {
     package var since: Timestamp
     package var kind: Kind
 
-    package enum Kind: Sendable {
+    package enum Kind: String, Sendable {
         /// A person has paused the commands, or holds their destination offline.
         case person
         /// The link is offline, or the circuit breaker of the destination is open.
         case link
         /// The last attempt has failed, and its link has not changed its level yet; or the rate limit is missing.
         case failing
-        /// No coordinator runs, or no worker.
+        /// No coordinator runs or makes progress, or no worker.
         case process
         /// The commands start when those before them have.
         case turn

@@ -12,6 +12,8 @@ package struct WaitCauses {
     package var limits: [String: RateLimit] = [:]
     package var workers: [WorkerReading] = []
     package var hasCoordinator = true
+    /// The coordinator, where it makes no progress.
+    package var stalledCoordinator: StalledProcess?
 
     package init() {}
 
@@ -53,7 +55,7 @@ package struct WaitCauses {
         if let wait = link?.gates[queue.qos], !wait.isThrottle { return (.turn, LinkText.clause(wait, of: queue.qos)) }
         if let release = queue.release { return (.failing, release.reason) }
         if let wait = link?.waits[queue.qos], let text = AdmissionText(wait, of: destination, qos: queue.qos) {
-            return (.turn, "\(text.measured); it needs \(text.threshold)")
+            return (.turn, "\(text.measured); the next starts at \(text.threshold)")
         }
         return (.turn, turn)
     }
@@ -76,6 +78,9 @@ package struct WaitCauses {
 
     private var missingProcess: String? {
         if !hasCoordinator { return "no coordinator runs" }
+        if let stalledCoordinator {
+            return "the coordinator: \(stalledCoordinator.clause); \(stalledCoordinator.remedy)"
+        }
         return workers.contains { $0.state == .ready } ? nil : "no worker takes commands"
     }
 

@@ -35,6 +35,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         configuration.reports = { telemetry.reports }
         configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
+        try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let (directory, store) = try data.store(create: true)
         if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
         let spool = Spool(directory: directory.spool)

@@ -71,6 +71,7 @@ struct UpCommand: AsyncParsableCommand {
         let file = try await ConfigurationFile(data, directory)
         _ = try file.uploads()
         _ = try ConfiguredRoutes.read(data)
+        try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
         let (_, store) = try data.store(create: true)

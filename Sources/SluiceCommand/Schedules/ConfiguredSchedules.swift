@@ -43,6 +43,33 @@ struct ConfiguredSchedules {
         entries = try ScheduleEntry.entries(of: section, in: path, zone: zone, without: setting == nil ? nil : "zone")
     }
 
+    /// As ``init(_:)``, for a process that starts.
+    /// - Throws: ``ExitError`` `configuration` for a section that cannot be used.
+    static func configured(_ data: DataOptions) throws -> ConfiguredSchedules? {
+        do { return try ConfiguredSchedules(data) } catch let error as ExitError where error.code == .data {
+            throw ExitError(.configuration, error.message)
+        }
+    }
+
+    /// Refuses schedules that no later event makes usable: a key, an expression, a zone or a payload that is wrong. Types that
+    /// no worker runs yet, and limits that do not exist yet, are left to ``apply(to:)``, which tries again.
+    /// - Throws: ``ExitError`` `configuration` with file and line.
+    func refuseWrong() async throws {
+        var builder = ScheduleBuilder(data: data)
+        do {
+            for entry in entries {
+                do { _ = try await builder.checkedAction(of: entry.put.definition) } catch { throw entry.placed(error) }
+            }
+        } catch let error as ExitError where error.code == .data || error.code == .usage {
+            throw ExitError(.configuration, error.message)
+        } catch let error as ExitError where error.code == .configuration {
+            throw error
+        } catch {
+            // The store is busy, or a file is missing for a moment: ``apply(to:)`` says so.
+            return
+        }
+    }
+
     /// Checks the schedules as ``apply(to:)`` does, and changes nothing.
     func check(_ store: SQLiteStore) async throws {
         var writer = ScheduleWriter(store: store, data: data)

@@ -11,7 +11,11 @@ struct ScheduleBuilder {
 
     init(data: DataOptions) { registries = SubmitRegistries(data) }
 
-    mutating func action(of definition: ScheduleDefinition) async throws -> ScheduleAction {
+    /// - Throws: ``ExitError`` `data` for a zone that this machine does not have, and for a body that its operation refuses.
+    mutating func checkedAction(of definition: ScheduleDefinition) async throws -> ScheduleAction {
+        do throws(TimeZoneError) { _ = try TimeZoneDatabase.system.zone(named: definition.zone) } catch {
+            throw ExitError(.data, "schedule “\(definition.name)”: \(error)")
+        }
         do {
             let action: ScheduleAction =
                 switch definition.body {

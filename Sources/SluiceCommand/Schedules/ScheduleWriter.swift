@@ -19,10 +19,7 @@ struct ScheduleWriter {
     ///   does not have.
     mutating func prepare(_ put: SchedulePut, allowUnknown: Bool) async throws -> ScheduleAction {
         let definition = put.definition
-        do throws(TimeZoneError) { _ = try TimeZoneDatabase.system.zone(named: definition.zone) } catch {
-            throw ExitError(.data, "schedule “\(definition.name)”: \(error)")
-        }
-        let action = try await builder.action(of: definition)
+        let action = try await builder.checkedAction(of: definition)
         if !allowUnknown {
             let known = try store.types()
             for type in action.types.sorted() where !known.contains(type) {

@@ -11,6 +11,32 @@ enum UnknownOption {
         "--help-hidden", "--generate-completion-script", "--experimental-dump-help",
     ]
 
+    /// Options of other programs, and what this one has for it, where the subcommand has that.
+    private static let others: [String: String] = [
+        "--items": "--records", "--dir": "--data", "--directory": "--data", "--data-dir": "--data",
+        "--configuration": "--config", "--config-file": "--config", "--verbose": "--log-level",
+        "--debug": "--log-level",
+        "--dest": "--to", "--target": "--to", "--output": "--to", "--out": "--to", "--url": "--to",
+        "--priority": "--qos",
+        "--quality": "--qos", "--class": "--qos", "--retries": "--retry-limit", "--max-retries": "--retry-limit",
+        "--attempts": "--retry-limit", "--delay": "--not-before", "--at": "--not-before", "--start-at": "--not-before",
+        "--expires": "--deadline", "--ttl": "--deadline", "--key": "--unique-key", "--dedupe": "--unique-key",
+        "--depends-on": "--after", "--since": "--newer-than", "--until": "--older-than", "--force": "--yes",
+        "--count": "--limit", "--max": "--limit", "--number": "--limit", "--port": "--listen", "--bind": "--listen",
+        "--host": "--listen", "--threads": "--concurrency", "--jobs": "--concurrency", "--timezone": "--zone",
+        "--tz": "--zone", "--state": "--status", "--reason": "--error", "--name": "--file", "--only-ids": "--quiet",
+        "--ids": "--quiet", "--format": "--json", "--origin": "--destination", "--server": "--destination",
+        "--retry-after": "--not-before", "--rate": "--max-rate",
+    ]
+
+    /// Arguments of a subcommand for which other programs have an option.
+    private static let positional: [String: String] = [
+        "--cron": "the cron expression is the second argument, in quotes",
+        "--expression": "the cron expression is the second argument, in quotes",
+        "--every": "the second argument is “@every 10m”, in quotes", "--id": "ids are arguments",
+        "--type": "the type is an argument",
+    ]
+
     /// A sentence about the first; nil where the command has all options, and where there is no such command.
     /// - Parameter arguments: without the name of the program.
     static func sentence(about arguments: [String]) -> String? {
@@ -30,7 +56,13 @@ enum UnknownOption {
             guard !options.contains(name), !parsers.contains(name) else { continue }
             let near = NearestName.find(
                 String(name.dropFirst(2)), among: options.map { String($0.dropFirst(2)) }.sorted())
-            return "Unknown option '\(name)'" + (near.map { ". Did you mean '--\($0)'?" } ?? "")
+            if let other = others[name], options.contains(other) {
+                return "Unknown option '\(name)'. Did you mean '\(other)'?"
+            }
+            if let near { return "Unknown option '\(name)'. Did you mean '--\(near)'?" }
+            let isSchedule =
+                name != "--cron" && name != "--expression" && name != "--every" || command == SchedulePutCommand.self
+            return "Unknown option '\(name)'" + (isSchedule ? positional[name].map { "; \($0)" } ?? "" : "")
         }
         return nil
     }

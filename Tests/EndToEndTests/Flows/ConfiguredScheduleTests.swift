@@ -73,14 +73,28 @@ extension EndToEndTests {
             }
         }
 
+        /// A worker may make the type known, so that the schedule is applied later.
+        @Test func `a type that no worker runs names its line, changes nothing, and keeps no command from running`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let problem = "sluice.yaml:2: schedule “bad”: no worker runs"
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                try configure(installation, "schedules:\n  bad: {cron: '@daily', command: {type: nope}}")
+                let up = try await installation.up()
+                let wait = try await installation.sluice("submit", "noop", "--wait")
+                #expect(wait.code == 0, "\(wait.errors)")
+                try await until("the log line") { up.errors.contains(problem) }
+                #expect(try installation.store().schedules().isEmpty)
+                let doctor = try await installation.sluice("doctor")
+                #expect(doctor.code == 1 && doctor.output.contains(problem), "\(doctor.output)")
+            }
+        }
+
         @Test(arguments: [
             (
                 "schedules:\n  good: {cron: '@daily', command: {type: noop}}\n  bad:\n    cron: '61 * * * *'",
                 "sluice.yaml:4: schedule “bad”, key “cron”"
-            ),
-            (
-                "schedules:\n  bad: {cron: '@daily', command: {type: nope}}",
-                "sluice.yaml:2: schedule “bad”: no worker runs"
             ),
             ("schedules:\n  zone: 3", "sluice.yaml:2: “schedules.zone” is a number"),
             (
@@ -89,16 +103,12 @@ extension EndToEndTests {
             ),
             ("upload: {idleTimeout: 30}\nschedules: [a]", "sluice.yaml:2: “schedules” must be a mapping"),
         ])
-        func `a mistake names its line, changes nothing, and keeps no command from running`(
-            _ text: String, _ problem: String
-        ) async throws {
+        func `a mistake names its line, and is refused at the start`(_ text: String, _ problem: String) async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 try configure(installation, text)
-                let up = try await installation.up()
-                let wait = try await installation.sluice("submit", "noop", "--wait")
-                #expect(wait.code == 0, "\(wait.errors)")
-                try await until("the log line") { up.errors.contains(problem) }
+                let up = try await installation.sluice("up")
+                #expect(up.code == 78 && up.errors.contains(problem), "\(up.errors)")
                 #expect(try installation.store().schedules().isEmpty)
                 let doctor = try await installation.sluice("doctor")
                 #expect(doctor.code == 1 && doctor.output.contains(problem), "\(doctor.output)")

@@ -1,0 +1,118 @@
+package import Commands
+package import Console
+internal import Dispatch
+internal import Glibc
+internal import Host
+package import NetworkControl
+package import Store
+internal import Synchronization
+
+/// The causes for which commands do not start, as `status`, `doctor` and `explain` without an id print them: processes
+/// without progress, shards that another program has locked, a full disk, and the causes of waiting.
+package struct QueueCondition: Sendable {
+    package var stalled: [StalledProcess] = []
+    /// A sentence for each shard whose lock another program holds.
+    package var lockedShards: [String] = []
+    /// A sentence for each file system without room.
+    package var fullDisks: [String] = []
+    package var causes: [WaitCause] = []
+
+    /// Reads what can be read. Takes a second where a shard is locked.
+    /// - Parameters:
+    ///   - links: of this moment.
+    ///   - uploadFloor: bytes that uploads leave free (`door.minFreeSpace`).
+    package init(
+        _ instance: Instance, links: [LinkReport], uploadFloor: Int64, now: Timestamp = .now
+    ) throws(StoreError) {
+        let workers = try instance.workers()
+        stalled =
+            [instance.stalledCoordinator, instance.stalledDoor].compactMap(\.self) + workers.compactMap(\.stalled)
+        lockedShards = instance.lockedShards()
+        fullDisks = DiskRoom.problems(instance.directory, uploadFloor: uploadFloor)
+        let counts = try instance.store.counts()
+        guard counts[.new] + counts[.error] > 0 else { return }
+        causes = try instance.waitCauses(
+            links: links, others: try instance.readyDestinations(), workers: workers, now: now)
+    }
+
+    /// A sentence for each problem that is not the destinations', with its remedy.
+    package var problems: [String] {
+        stalled.map { "\($0.name): \($0.clause); \($0.remedy)" } + lockedShards + fullDisks
+    }
+
+    /// Results for the health check. A pause and a missing process are a person's; a link that fails is a warning once
+    /// commands wait for a minute.
+    package func findings(now: Timestamp) -> [Finding] {
+        var findings =
+            lockedShards.map { Finding("shard", .warning, $0) } + fullDisks.map { Finding("disk", .warning, $0) }
+        for cause in causes {
+            let isOld = now - cause.since > .seconds(60)
+            let state: Finding.State =
+                switch cause.kind {
+                case .link, .failing: isOld ? .warning : .note
+                case .person, .process: .note
+                case .turn: .ok
+                }
+            findings.append(Finding("waiting", state, cause.line(now: now)))
+        }
+        return findings
+    }
+}
+
+extension Instance {
+    /// The coordinator, where it holds its lock and makes no progress.
+    package var stalledCoordinator: StalledProcess? { stalled("coordinator", .coordinator) }
+
+    /// The door, where it holds its lock and makes no progress.
+    package var stalledDoor: StalledProcess? { stalled("door", .door) }
+
+    func stalled(_ name: String, _ lock: RunDirectory.Lock) -> StalledProcess? {
+        StalledProcess(
+            name, directory.run.probe(lock),
+            pulse: LockPulse(path: directory.run.pulse(lock), of: directory.run.lock(lock)))
+    }
+
+    /// Tries the write lock of every shard at once, each for at most a second.
+    /// - Returns: a sentence for each shard that another program has locked.
+    package func lockedShards() -> [String] {
+        let found = Mutex<[Int: String]>([:])
+        DispatchQueue.concurrentPerform(iterations: store.shardCount) { shard in
+            do throws(StoreError) {
+                _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: .now, timeout: .seconds(1))
+            } catch {
+                guard error.code == .busy else { return }
+                found.withLock { $0[shard] = error.message }
+            }
+        }
+        return found.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
+    }
+}
+
+/// The free room of the file systems of a data directory.
+private enum DiskRoom {
+    /// The room that the log of a shard takes between two checkpoints.
+    static let storeFloor: Int64 = 32 << 20
+
+    static func problems(_ directory: DataDirectory, uploadFloor: Int64) -> [String] {
+        var problems: [String] = []
+        if let free = free(directory.path), free < storeFloor {
+            problems.append(
+                "the disk of \(directory.path) has \(Figures.bytes(free)) free: the store stops when it is full; make room"
+            )
+        }
+        // Uploads have a directory once a door has run.
+        if let free = free(directory.uploads), free < uploadFloor {
+            problems.append(
+                "the disk of \(directory.uploads) has \(Figures.bytes(free)) free, of which \(Figures.bytes(uploadFloor)) must "
+                    + "stay free: uploads are refused; make room, or set door.minFreeSpace")
+        }
+        return problems
+    }
+
+    /// Nil where the directory is missing.
+    private static func free(_ path: String) -> Int64? {
+        var space = statvfs()
+        guard statvfs(path, &space) == 0 else { return nil }
+        return Int64(clamping: UInt64(space.f_bavail) * UInt64(space.f_frsize))
+    }
+}

@@ -1,0 +1,70 @@
+internal import Commands
+internal import Door
+internal import Glibc
+internal import HTTPClient
+internal import Inspection
+internal import Operations
+internal import Store
+
+/// The configuration as the processes read it: keys and variables, files that it names, programs, schedules and routes.
+struct ConfigurationCheck {
+    private let data: DataOptions
+    private let directory: DataDirectory
+
+    init(_ data: DataOptions) {
+        self.data = data
+        directory = data.directory()
+    }
+
+    func findings() async -> [Finding] { await configuration() + schedules() + routes() }
+
+    /// Whether a coordinator could apply the schedules of sluice.yaml; nothing where it has none.
+    private func schedules() async -> [Finding] {
+        do {
+            guard let schedules = try ConfiguredSchedules(data), !schedules.entries.isEmpty else { return [] }
+            try await schedules.refuseWrong()
+            // Without a store the types of commands are not known.
+            if let (_, store) = try? data.store() { try await schedules.check(store) }
+            return [Finding("schedules", .ok, "sluice.yaml has \(schedules.entries.count), which can be used")]
+        } catch {
+            return [Finding("schedules", .warning, ExitError(error).message ?? "\(error)")]
+        }
+    }
+
+    /// Whether uploads could take the routes of sluice.yaml; nothing where it has none.
+    private func routes() async -> [Finding] {
+        do {
+            let routes = try ConfiguredRoutes.read(data).routes
+            guard !routes.isEmpty else { return [] }
+            var registries = SubmitRegistries(data)
+            let check = RouteCheck(
+                registry: await registries.lookup(for: routes.flatMap(\.types)), types: RouteCheck.knownTypes(data),
+                webhooks: await RouteCheck.webhooks(data))
+            let problems = try check.problems(of: routes).map { Finding("routes", .warning, $0) }
+            return problems.isEmpty
+                ? [Finding("routes", .ok, "sluice.yaml has \(routes.count), which can be used")] : problems
+        } catch {
+            return [Finding("routes", .warning, ExitError(error).message ?? "\(error)")]
+        }
+    }
+
+    /// The user that workers run as: each refuses a directory of another user.
+    private static func owner(of directory: DataDirectory) -> UInt32 {
+        var facts = stat()
+        return stat(directory.path, &facts) == 0 ? facts.st_uid : geteuid()
+    }
+
+    /// Whether a worker could start with the configuration, and the proxies of its requests.
+    private func configuration() async -> [Finding] {
+        do {
+            let uploads = try await ConfigurationFile(data, directory).uploads()
+            let exec = uploads.exec
+            return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)
+                + Finding.programs(
+                    isEnabled: exec.isEnabled, names: exec.names,
+                    problems: exec.isEnabled ? exec.problems(worker: Self.owner(of: directory)) : [])
+        } catch {
+            return [Finding.configuration(problem: (error as? ExitError)?.message ?? "\(error)")]
+        }
+    }
+}
