@@ -65,7 +65,8 @@ struct WaitCausesTests {
         }
         #expect(
             cause.text
-                == "http://a.example:80 holds 4 slots; it needs fewer than 4, its “maxConcurrency”"
+                == "http://a.example:80 may have 4 at a time (“maxConcurrency”), and 4 commands run there; the next starts at fewer "
+                + "than 4"
                 && cause.kind == .turn)
     }
 

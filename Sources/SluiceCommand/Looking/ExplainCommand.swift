@@ -8,23 +8,27 @@ internal import Store
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say why a command is not running.",
+        abstract: "Say why a command is not running, or why commands wait.",
         discussion: """
-            Prints each reason with its value, its threshold, and the event that ends the wait.
+            Prints each reason with its value, its threshold, and the event that ends the wait. Without an id it prints each \
+            cause for which commands wait, with their number and the age of the oldest, and what keeps the queue from working: \
+            processes that make no progress, locked shards, a disk without room.
 
             EXAMPLES
+              sluice explain
               sluice explain 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
-              sluice list --status new --json | jq -r .id | xargs -n 1 sluice explain
+              sluice list --status new --limit 0 -q | xargs -n 1 sluice explain
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
 
     @Argument(help: ArgumentHelp("The command, by its id or any part of it.", valueName: "id"))
-    var id: CommandIDPart
+    var id: CommandIDPart?
 
     func run() async throws {
         let (directory, store) = try data.store()
+        guard let id else { return try await explainQueue(Instance(directory: directory, store: store), store) }
         guard let command = try store.command(try store.id(of: id)) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
@@ -38,6 +42,24 @@ struct ExplainCommand: AsyncParsableCommand {
             Output.line(explanation.json.bytes)
         } else {
             for sentence in explanation.sentences { Output.line(sentence) }
+        }
+        try data.warn(of: store)
+    }
+
+    /// Why commands wait, whichever they are.
+    private func explainQueue(_ instance: Instance, _ store: SQLiteStore) async throws {
+        let condition = try await QueueCondition.read(data, instance)
+        let now = Timestamp.now
+        if print.json {
+            Output.line(
+                JSONValue.object([
+                    .init("problems", .array(condition.problems.map { .string($0) })),
+                    .init("waiting", .array(condition.causes.map(\.json))),
+                ]).bytes)
+        } else {
+            for problem in condition.problems { Output.line(problem) }
+            for cause in condition.causes { Output.line(cause.line(now: now)) }
+            if condition.causes.isEmpty, condition.problems.isEmpty { Output.line("no command waits for its turn") }
         }
         try data.warn(of: store)
     }

@@ -52,19 +52,26 @@ struct StatusCommand: AsyncParsableCommand {
         try data.warn(of: store)
     }
 
+    /// Causes of waiting that are shown.
+    private static let maxCauses = 10
+
     private func overview(_ instance: Instance, of store: SQLiteStore) async throws -> JSONValue {
         let counts = try store.counts()
         let coordinator = instance.coordinator
+        let links = try await LinkSource(instance).readings()
         var members: [JSONValue.Member] = [
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
             .init("workers", .array(try instance.workers().map(\.json))),
-            .init("links", .array(try await LinkSource(instance).readings().map(\.json))),
+            .init("links", .array(links.map(\.json))),
             .init(
                 "coordinator",
                 !coordinator.isHeld
                     ? .null
                     : .object([
                         .init("pid", coordinator.pid.map { .integer(Int64($0)) } ?? .null),
+                        .init(
+                            "stalledSince",
+                            instance.stalledCoordinator?.since.map { .string($0.description) } ?? .null),
                         .init(
                             "events",
                             instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
@@ -80,12 +87,18 @@ struct StatusCommand: AsyncParsableCommand {
             .init("paused", .array(try instance.pauses().map(\.json))),
             .init("clockHold", try store.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
+        let condition = try QueueCondition(
+            instance, links: links, uploadFloor: await QueueCondition.uploadFloor(data, instance.directory))
+        members.append(.init("waiting", .array(condition.causes.map(\.json))))
         members += try instance.relations().members
         members += [
             .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
             .init("backup", store.backupTime.map { .string($0.description) } ?? .null),
             // Last, because the members above may find one.
-            .init("problems", .array((store.problems + store.overloads).map { .string($0.message) })),
+            .init(
+                "problems",
+                .array(
+                    (condition.problems + (store.problems + store.overloads).map(\.message)).map { .string($0) })),
         ]
         return .object(members)
     }
@@ -103,22 +116,40 @@ struct StatusCommand: AsyncParsableCommand {
         let coordinator = instance.coordinator
         Output.line("data         \(instance.directory.path) (\(instance.store.shardCount) shards)")
         let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
-        Output.line("coordinator  \(coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”")")
+        let stalled = instance.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }
+        Output.line(
+            "coordinator  \(stalled ?? (coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”"))"
+        )
         if coordinator.isHeld, let endpoint = instance.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
         let door = instance.door
         if door.isHeld {
             let facts = [door.pid.map { "pid \($0)" }, try instance.doorURL()].compactMap(\.self)
-            Output.line("door         " + (["running"] + facts).joined(separator: ", "))
+            let stalled = instance.stalledDoor.map { "\($0.clause); \($0.remedy)" }
+            Output.line("door         " + (stalled ?? (["running"] + facts).joined(separator: ", ")))
         }
         if let hold = try instance.store.clockHold() { Output.line("clock        \(hold.sentence(now: .now))") }
         for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
         for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
+        let overview = try await LinkSource(instance).overview(limit: links.limit)
+        let condition = try QueueCondition(
+            instance, links: overview.shown, uploadFloor: await QueueCondition.uploadFloor(data, instance.directory))
+        for worker in condition.stalled where worker.name.hasPrefix("worker") {
+            Output.line("stalled      \(worker.name): \(worker.clause); \(worker.remedy)")
+        }
+        for sentence in condition.lockedShards { Output.line("locked       \(sentence)") }
+        for sentence in condition.fullDisks { Output.line("disk         \(sentence)") }
         Output.line("")
         var table = Table([("STATUS", .left), ("COMMANDS", .right)])
-        for status in CommandStatus.allCases { table.add([status.name, Figures.grouped(Int64(counts[status]))]) }
+        for status in CommandStatus.allCases { table.add([status.word, Figures.grouped(Int64(counts[status]))]) }
         for line in table.lines { Output.line(line) }
+
+        if !condition.causes.isEmpty { Output.line("") }
+        for cause in condition.causes.prefix(Self.maxCauses) { Output.line(cause.line(now: .now)) }
+        if condition.causes.count > Self.maxCauses {
+            Output.line("and \(condition.causes.count - Self.maxCauses) more causes: “sluice explain” prints all")
+        }
 
         let width = Output.isTerminal ? Terminal.size.columns : Int.max
         let relations = RelationRows(try instance.relations(), now: .now, columns: min(width, 1000)).lines
@@ -127,7 +158,6 @@ struct StatusCommand: AsyncParsableCommand {
         let workers = Self.table(try instance.workers())
         if !workers.isEmpty { Output.line("") }
         for line in workers { Output.line(line) }
-        let overview = try await LinkSource(instance).overview(limit: links.limit)
         if overview.count > 0 {
             let lines =
                 Output.isTerminal
