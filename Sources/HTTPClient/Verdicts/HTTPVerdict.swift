@@ -75,7 +75,7 @@ package struct HTTPVerdict {
 
     private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
         let answer = "\(request) was answered \(code) \(SingleLine.text(head.status.reasonPhrase, limit: 80))"
-        let reason = answer + Self.quoted(body)
+        let reason = answer + BodyExcerpt.clause(String(buffer: body), status: code, phrase: head.status.reasonPhrase)
         let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
         switch code {
         case 200..<300: return nil
@@ -108,12 +108,6 @@ package struct HTTPVerdict {
         return isKnown
             ? "\(asked); check the credential for \(destination) in sluice.yaml"
             : "\(asked), which Sluice does not speak; give it a bearer token, basic authentication or a header of its own"
-    }
-
-    /// The body as `: “Disk full”`; empty where there is no text.
-    private static func quoted(_ body: ByteBuffer) -> String {
-        let text = SingleLine.text(String(buffer: body), limit: 200)
-        return text.isEmpty ? "" : ": “\(text)”"
     }
 
     // MARK: Errors

@@ -43,8 +43,8 @@ struct WebhookVerdict: Sendable {
     }
 
     private func reason(_ response: WebhookResponse) -> String {
-        let text = SingleLine.text(response.text, limit: 200)
-        let answer = "\(request) was answered \(response.status)\(text.isEmpty ? "" : ": “\(text)”")"
+        let text = BodyExcerpt.clause(response.text, status: response.status, phrase: "")
+        let answer = "\(request) was answered \(response.status)\(text)"
         switch response.status {
         case 300..<400:
             let location = response.location.map {
