@@ -11,31 +11,42 @@ struct ResumeCommand: ParsableCommand {
         commandName: "resume",
         abstract: "Lift a pause.",
         discussion: """
-            Lifts the pause that was made with the same options; without options, every pause.
+            Lifts the pause that was made with the same options; without options, the one that was made without. It names \
+            the pauses that remain, which may be a colleague's. --all lifts every pause.
 
             EXAMPLES
               sluice resume
               sluice resume --qos background
               sluice resume --destination https://media.example.com
+              sluice resume --all
             """)
 
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var scope: PauseScope
 
+    @Flag(name: .long, help: "Lift every pause.")
+    var all = false
+
+    func validate() throws {
+        if all, scope.qos != nil || scope.destination != nil {
+            throw ValidationError("--all lifts every pause; it does not go with --qos and --destination.")
+        }
+    }
+
     func run() throws {
         let (directory, store) = try data.store()
         let pauses = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
         let wanted = scope.entry(since: .now)
-        let isAll = scope.qos == nil && scope.destination == nil
-        let lifted = isAll ? pauses : pauses.filter { $0.key == wanted.key }
+        let lifted = all ? pauses : pauses.filter { $0.key == wanted.key }
         for entry in lifted { try store.set(entry.key, to: nil) }
         if !lifted.isEmpty { HintSender.send(.settingsChanged, in: directory) }
         for entry in lifted {
             Output.line(print.json ? entry.json.text : "\(entry.scope): goes on")
         }
-        if lifted.isEmpty, !print.json { Output.line("\(wanted.scope): was not paused") }
-        for entry in pauses where !lifted.contains(entry) && !isAll {
+        if lifted.isEmpty, !print.json { Output.line(all ? "nothing was paused" : "\(wanted.scope): was not paused") }
+        Output.flush()
+        for entry in pauses where !lifted.contains(entry) {
             Diagnostics.say("still paused: \(entry.sentence); “\(entry.resume)” lifts it")
         }
     }
