@@ -83,6 +83,7 @@ extension UploadRoute {
         var document = try flow.filled(facts)
         if let qos { document.options.append(.init("qos", .string(qos.name))) }
         var draft = try FlowBuilder(registry: registry).flow(document)
+        draft.name = flowName(document.name, facts)
         draft.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
         draft.orderingKey = try key(orderingKey, "orderingKey", facts)
         for index in draft.nodes.indices {
@@ -101,6 +102,14 @@ extension UploadRoute {
             }
         }
         return try FlowPlan(draft)
+    }
+
+    /// The name of a flow, by which a person tells those of several uploads apart: that of the document, or else that of the
+    /// route, and the name of the file. Two flows with one unique key are compared without their names.
+    private func flowName(_ document: String, _ facts: RouteFacts) -> String {
+        let own = document == FlowDocument.defaultName ? name : document
+        let file = facts.name.flatMap { $0.isEmpty ? nil : $0 } ?? facts.id.description
+        return String("\(own): \(file)".prefix(FlowDocument.maxNameCharacters))
     }
 
     /// The payload with a source that has no inode, which operations then do not compare: a worker may make the file of a

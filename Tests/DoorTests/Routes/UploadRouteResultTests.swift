@@ -73,12 +73,30 @@ struct UploadRouteResultTests {
             guard case .flow(let plan) = try route.result(of: facts, registry: registry) else {
                 throw Missed("it is not a flow")
             }
-            #expect(plan.flow.name == "publish" && plan.flow.qos == .background)
+            #expect(plan.flow.name == "publish: a b.mp4" && plan.flow.qos == .background)
             #expect(plan.flow.orderingKey == "a b.mp4" && plan.flow.uniqueKey == "a b.mp4")
             #expect(plan.nodes.map(\.name) == ["store", "notify"] && plan.flow.callbacks.count == 1)
             #expect(plan.nodes.allSatisfy { $0.draft.qos == .background })
             let payload = try JSONValue(parsing: plan.nodes[1].draft.payload)
             #expect(payload["data"]?["size"] == "7" && payload["data"]?["result"]?["$result"] == "store")
+        }
+    }
+
+    /// Batches and schedules name what they make; flows of uploads are the only ones that a template makes.
+    @Test func `a flow without a name is named by its route and the file`() throws {
+        try with("{flow: {nodes: {n: {type: noop, payload: {milliseconds: 0}}}}}") { route, facts in
+            for (file, name) in [("clip.mov", "\(route.name): clip.mov"), (nil, "\(route.name): \(id)")] {
+                var facts = facts
+                facts.name = file
+                guard case .flow(let plan) = try route.result(of: facts, registry: registry) else {
+                    throw Missed("it is not a flow")
+                }
+                #expect(plan.flow.name == name)
+            }
+            var facts = facts
+            facts.name = String(repeating: "x", count: 300)
+            guard case .flow(let plan) = try route.result(of: facts, registry: registry) else { return }
+            #expect(plan.flow.name.count == 200)
         }
     }
 
