@@ -43,10 +43,22 @@ package enum LinkText {
         case .hours: "\(wait.link) \(clause(wait.reason))"
         case .contended:
             "\(wait.link) is \(wait.level.name) and full (\(clause(wait.reason))), and high quality of service has it; "
-                + "\(qos.name) has “\(wait.verb.name)” there"
+                + "\(consequence(wait, of: qos))"
         default:
-            "\(wait.link) is \(wait.level.name): \(clause(wait.reason)); \(qos.name) has “\(wait.verb.name)” there"
+            "\(wait.link) is \(wait.level.name): \(clause(wait.reason)); \(consequence(wait, of: qos))"
         }
+    }
+
+    /// The effect of a policy on commands: `utility commands wait (network.level: preempt)`.
+    private static func consequence(_ wait: LinkWaitReason<Timestamp>, of qos: QualityOfService) -> String {
+        let effect =
+            switch wait.verb {
+            case .run: "go on"
+            case .throttle: "are slowed down"
+            case .pause, .preempt: "wait"
+            case .cancel: "are cancelled"
+            }
+        return "\(qos.name) commands \(effect) there (the policy is “\(wait.verb.name)”)"
     }
 
     private static func plainClause(_ reason: LinkReason) -> String {
@@ -72,8 +84,10 @@ package enum LinkText {
             return "the server takes \(MeasureText.time(seconds: measured)) to its first byte; the round trip of "
                 + "\(MeasureText.time(seconds: reason.usual ?? 0)) is fine"
         case .receiver: return receiver(reason.count ?? 0, of: reason.total)
-        case .unloaded: return "\(MeasureText.rate(measured)), and no transfer waits in a queue"
-        case .fixed: return "its number of transfers is fixed, whatever the goodput"
+        case .unloaded: return "\(MeasureText.rate(measured)), and there is room for more"
+        case .fixed:
+            let most = reason.count.map { "at most \($0) at a time" } ?? "as many at a time as the settings allow"
+            return "\(most); the speed is not judged, because no network lies between, or the settings say so"
         case .override: return "set offline by a person"
         case .failures:
             return (reason.text ?? "commands fail")

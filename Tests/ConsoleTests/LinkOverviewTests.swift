@@ -168,6 +168,6 @@ import Testing
             LinkRows.panel(refused, columns: 80)[1]
                 == "  circuit breaker open, 20 commands wait; 507 Insufficient Storage; open since …")
         refused.level = .poor
-        #expect(LinkRows.panel(refused, columns: 200)[1].contains("waits in a queue; since 2026-03-01T12:34:56.000Z"))
+        #expect(LinkRows.panel(refused, columns: 200)[1].contains("room for more; since 2026-03-01T12:34:56.000Z"))
     }
 }

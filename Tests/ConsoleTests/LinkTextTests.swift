@@ -39,7 +39,12 @@ import Testing
         (.receiver(count: 1), "the receiver pauses 1 transfer: its TCP window is closed"),
         (.receiver(count: 2), "the receiver pauses 2 transfers: their TCP windows are closed"),
         (.receiver(count: 1, of: 4), "the receiver pauses 1 of 4 transfers: their TCP windows are closed"),
-        (LinkReason(.unloaded, measured: 25_000), "200 kbit/s, and no transfer waits in a queue"),
+        (LinkReason(.unloaded, measured: 25_000), "200 kbit/s, and there is room for more"),
+        (
+            LinkReason(.fixed),
+            "as many at a time as the settings allow; the speed is not judged, because no network lies between, or the "
+                + "settings say so"
+        ),
         (LinkReason(.override), "set offline by a person"),
         (.failures("connection refused", count: 3), "connection refused (3 commands, with no answer between)"),
         (.failures("timed out"), "timed out"),
@@ -94,13 +99,13 @@ import Testing
     @Test(arguments: [
         (
             LinkReason.goodput(measured: 20_000, threshold: 32_000, usual: nil), PolicyVerb.preempt,
-            "http://a:80 is poor: goodput 160 kbit/s is below 256 kbit/s; utility has “preempt” there"
+            "http://a:80 is poor: goodput 160 kbit/s is below 256 kbit/s; utility commands wait there (the policy is “preempt”)"
         ),
         (
             LinkReason(.contended, measured: 2_500_000, threshold: 2_000_000, usual: 2_500_000),
             .throttle(percent: 10),
             "http://a:80 is poor and full (20.0 Mbit/s of 20.0 Mbit/s; four fifths are full), and high quality of "
-                + "service has it; utility has “throttle 10%” there"
+                + "service has it; utility commands are slowed down there (the policy is “throttle 10%”)"
         ),
         (LinkReason(.circuitBreaker), .pause, "the circuit breaker of http://a:80 is open"),
         (

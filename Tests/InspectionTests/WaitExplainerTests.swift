@@ -197,7 +197,7 @@ import Testing
             let reason = try #require(try rig.explainer(links: [link]).reasons(of: command).first)
             #expect(
                 reason.measured
-                    == "\(link.destination) is poor: goodput 160 kbit/s is below 256 kbit/s; default has “pause” there, "
+                    == "\(link.destination) is poor: goodput 160 kbit/s is below 256 kbit/s; default commands wait there (the policy is “pause”), "
                     + "since \(rig.now)")
             #expect(reason.threshold == "333 kbit/s for 3.0 s")
             #expect(reason.json["values"]?["reason"]?["measured"]?.integer == 20_000)

@@ -9,61 +9,66 @@ struct AdmissionText {
 
     /// - Returns: nil for rules that other readings explain: pauses, hours, levels and circuit breakers.
     init?(_ wait: AdmissionWait, of destination: Destination, qos: QualityOfService) {
-        let held = wait.measured.map { "\($0) \($0 == 1 ? "slot" : "slots")" } ?? "slots"
+        let running = wait.measured ?? 0
         let limit = wait.limit ?? 0
-        let others = "of middle and low quality of service"
+        /// `1 command runs`, `4 commands run`
+        func run(_ noun: String) -> String { "\(running) \(noun)\(running == 1 ? " runs" : "s run")" }
+        let ends = "It begins when one of them ends"
+        let isLow = qos.serviceClass != .high
         switch wait.rule {
         case .maxConcurrency:
-            measured = "\(destination) holds \(held)"
-            threshold = "fewer than \(limit), its “maxConcurrency”"
-            remedy = "It begins when one of its commands ends"
+            measured = "\(destination) may have \(limit) at a time (“maxConcurrency”), and \(run("command")) there"
+            threshold = "fewer than \(limit)"
+            remedy = "\(ends); “maxConcurrency” in sluice.yaml allows more"
         case .pushback where limit == 0:
-            measured = "\(destination) refused a command a moment ago (429, 503)"
-            threshold = "0.25 s without one"
+            measured = "\(destination) answered a moment ago that it takes no more (429 or 503)"
+            threshold = "a quarter of a second without such an answer"
             remedy = "It begins then"
         case .pushback:
-            measured = "\(destination) holds \(held), and refuses more at once (429, 503)"
-            threshold = "fewer than \(limit), as many as it has accepted"
-            remedy = "It begins when one of its commands ends; one more is tried now and then"
-        case .slowStart:
-            measured = "\(destination) holds \(held), and has not shown yet that it accepts more at once"
-            threshold = "fewer than \(limit), twice what it has accepted"
-            remedy = "It begins when one of its commands is answered, or none has been refused for a second"
-        case .linkLimit:
-            measured = "\(destination) holds \(held) \(others)"
-            threshold = "fewer than \(limit), the limit of its link"
-            remedy = "It begins when one of its commands ends, or when the limit rises"
-        case .uplinkLimit:
-            measured = "the destinations behind its uplink hold \(held) \(others)"
-            threshold = "fewer than \(limit), the limit of the uplink"
-            remedy = "It begins when one of those commands ends, or when the limit rises"
-        case .probes:
-            measured = "\(destination) has failed, and such destinations are tried one after another"
-            threshold = "its turn"
-            remedy = "It begins then: together they have 25 attempts a second, and three quarters of the slots"
-        case .untried:
             measured =
-                "\(destination) was never tried, and such destinations together hold all slots that they may have"
-            threshold = "a free one"
-            remedy = "It begins when one of them has answered or failed, and its turn comes"
+                "\(destination) answers that it takes no more (429 or 503) when more than \(limit) "
+                + "\(limit == 1 ? "command runs" : "commands run") there, and \(running) \(running == 1 ? "does" : "do") now"
+            threshold = "fewer than \(limit) at a time"
+            remedy = "\(ends); now and then one more is tried"
+        case .slowStart:
+            measured = "it is not known yet how much \(destination) takes at a time, and \(run("command")) there"
+            threshold = "an answer to one of them"
+            remedy = "Each answer allows more, up to what \(destination) refuses"
+        case .linkLimit:
+            measured = "\(run("transfer")) to \(destination), and more at a time would not be faster"
+            threshold = "fewer than \(limit), as measured"
+            remedy = "\(ends), or when the connection gets faster"
+        case .uplinkLimit:
+            measured =
+                "\(run("transfer")) over the network connection of this machine, and more at a time would not be faster"
+            threshold = "fewer than \(limit), as measured"
+            remedy = "\(ends), or when the connection gets faster"
+        case .probes:
+            measured = "\(destination) has failed, and destinations that have failed are tried one after another"
+            threshold = "its turn"
+            remedy = "It begins then: up to 25 such destinations are tried in a second"
+        case .untried:
+            measured = "\(destination) was never reached, and first attempts at other such destinations are under way"
+            threshold = "its turn"
+            remedy = "It begins when one of those has answered or failed"
         case .fairShare:
-            measured = "\(destination) holds \(held) \(others), and other destinations have commands ready"
-            threshold = "fewer than \(limit), three quarters of all"
-            remedy = "It begins when one of its commands ends, or when no other destination has one ready"
+            measured = "\(run("command")) at \(destination), and commands for other destinations are ready"
+            threshold = "fewer than \(limit), so that others get their share"
+            remedy = "\(ends), or when no other destination has one ready"
         case .slots:
-            let whose = qos.serviceClass == .high ? "of high quality of service" : others
-            measured = "all \(limit) slots \(whose) are taken"
-            threshold = "a free one and its turn"
-            remedy = "It begins when one of those commands ends; more workers add slots"
+            measured =
+                "the workers execute as many commands \(isLow ? "" : "of high quality of service ")as they may, \(limit)"
+            threshold = "the end of one of them, and its turn"
+            remedy = "It begins then; “sluice worker” or a higher --concurrency executes more at a time"
         case .maxTransfers:
-            measured = "\(held) are held by transfers"
-            threshold = "fewer than \(limit), “network.maxTransfers”"
+            measured = "\(run("transfer")), as many as “network.maxTransfers” allows"
+            threshold = "fewer than \(limit)"
             remedy = "It begins when one of them ends and its turn comes"
         case .starts:
-            measured = "as many commands have started at \(destination) as its “starts” allows"
-            threshold = "a token"
+            measured = "as many commands have started at \(destination) as its “starts” allows in its time"
+            threshold = "the next start"
             remedy =
-                "It begins when the next comes and its turn; “sluice network set \(destination) --starts” sets another"
+                "It begins then, in its turn; “sluice network set \(destination) --starts” sets another rate"
         // These have reasons of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
         }

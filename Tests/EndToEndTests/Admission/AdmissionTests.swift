@@ -139,7 +139,9 @@ extension EndToEndTests {
                 let limited = try await submit(3, of: file, to: "\(server.origin)/b/", .default, installation)
                 try await until("both slots to be taken") { server.active == 2 }
                 try await explains(
-                    limited, "maxConcurrency: \(server.origin) holds 2 slots (needs: fewer than 2", installation)
+                    limited,
+                    "maxConcurrency: \(server.origin) may have 2 at a time (“maxConcurrency”), and 2 commands run there (needs: fewer than 2",
+                    installation)
 
                 let other = try await installation.receiver(hashes: false)
                 try other.run("PUT * : read; wait 60s; answer 201")

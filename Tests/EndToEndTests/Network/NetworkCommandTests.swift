@@ -184,8 +184,8 @@ extension EndToEndTests {
                 #expect(gate?["threshold"]?.string == "333 kbit/s for 3.0 s")
                 #expect(
                     gate?["value"]?.string
-                        == "http://a.example:80 is poor: goodput 160 kbit/s is below 256 kbit/s; utility has “preempt” "
-                        + "there, since 2026-03-01T12:34:56.000Z")
+                        == "http://a.example:80 is poor: goodput 160 kbit/s is below 256 kbit/s; utility commands wait "
+                        + "there (the policy is “preempt”), since 2026-03-01T12:34:56.000Z")
                 #expect(gate?["values"]?["verb"]?.string == "preempt")
                 #expect(gate?["values"]?["reason"]?["measured"]?.integer == 20_000)
                 let free = try await installation.sluice("submit", "upload", "--payload", payload)
