@@ -261,7 +261,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Commands", "Host", "Store", "CLinux", "TestOrder",
+                "Commands", "Host", "Store", "CLinux", "TestOrder", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -104,10 +104,13 @@ package struct Dispatcher: Sendable {
     /// - Returns: shards that are free again: the store must be asked what is ready there.
     package mutating func followLocks(now: MonotonicTime) -> Set<Int> {
         let before = locked
-        locked = seats.values.reduce(into: []) { $0.formUnion($1.state.locked) }
+        let count = shardCount
+        // A report may name any number.
+        var reported: Set<Int> = []
+        for record in seats.values { reported.formUnion(record.state.locked) }
+        locked = reported.filter { $0 < count }
         let added = locked.subtracting(before)
         if !added.isEmpty {
-            let count = shardCount
             queue.remove(shards: added)
             backlog.remove(shards: added)
             // Workers have refused their offers of these shards, or will.

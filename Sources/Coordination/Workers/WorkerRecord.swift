@@ -60,7 +60,8 @@ package struct WorkerRecord: Sendable {
     /// commits last 100 ms would finish as many commands in each as it has slots.
     package var window: Int {
         let time = min(max(4 * commitTime.seconds, Self.minWindowTime), Self.maxWindowTime)
-        return min(max(Int(rate * time), concurrency), Self.maxWindow)
+        // A report may state any number of completions, and the product need not fit an integer.
+        return max(Int(min(rate * time, Double(Self.maxWindow))), min(concurrency, Self.maxWindow))
     }
 
     /// Offers that the worker may still have to finish.

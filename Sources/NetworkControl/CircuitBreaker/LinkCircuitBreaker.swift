@@ -186,7 +186,7 @@ package struct LinkCircuitBreaker: Sendable, Equatable {
             acknowledged = 0
         }
         lastProgress = now
-        acknowledged += bytes
+        acknowledged += min(bytes, Self.bytesToClose)
         return acknowledged >= Self.bytesToClose ? close() : nil
     }
 

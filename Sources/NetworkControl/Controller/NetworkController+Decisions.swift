@@ -85,6 +85,9 @@ extension NetworkController {
 
     // MARK: Carrying out
 
+    /// Reports of workers may state any number of bytes.
+    static func whole(_ rate: Double) -> Int64 { Int64(min(max(rate, 0), 9e18)) }
+
     private mutating func apply(
         _ effective: EffectivePolicy, pacing: inout [Pacing], now: MonotonicTime
     ) -> LinkAllowance {
@@ -106,7 +109,7 @@ extension NetworkController {
             let spared = stop(effective, snapshot, &allowance, now: now)
             for qos in QualityOfService.allCases {
                 let rate = rate(qos, effective, snapshot, hasFloor: spared?.qos == qos, now: now)
-                if let rate { pacing.append(Pacing(key: key, qos: qos, bytesPerSecond: Int64(rate))) }
+                if let rate { pacing.append(Pacing(key: key, qos: qos, bytesPerSecond: Self.whole(rate))) }
             }
         } else {
             pausedSince[key] = nil

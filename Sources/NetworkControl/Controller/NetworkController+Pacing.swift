@@ -59,7 +59,7 @@ extension NetworkController {
     /// the probe, obey them too.
     func ownPacing(_ key: LinkKey, _ snapshot: LinkSnapshot) -> [Pacing] {
         QualityOfService.allCases.compactMap { qos in
-            ownRate(qos, key, snapshot).map { Pacing(key: key, qos: qos, bytesPerSecond: Int64($0)) }
+            ownRate(qos, key, snapshot).map { Pacing(key: key, qos: qos, bytesPerSecond: Self.whole($0)) }
         }
     }
 

@@ -1,30 +1,52 @@
-import Commands
-import TestSupport
-import Wire
+package import Commands
+package import Wire
 
-/// Random messages of every type.
-enum Samples {
-    static func head(_ random: inout SeededRandom) -> FrameHead {
+/// Random messages of every type. Numbers at the ends of their ranges are frequent, and so are the same few commands and
+/// destinations, so that one message meets the state that another one left.
+package enum Samples {
+    package static func head(_ random: inout SeededRandom) -> FrameHead {
         FrameHead(seat: random.number(in: 0..<0x10000), epoch: number(&random), sequence: number(&random))
     }
 
     /// A random number that is not negative, small and large ones alike.
-    static func number(_ random: inout SeededRandom) -> Int64 {
-        Int64(random.next() >> UInt64(random.number(in: 1..<64)))
+    package static func number(_ random: inout SeededRandom) -> Int64 {
+        if random.chance(0.3) { return extremes[random.number(in: 0..<extremes.count)] }
+        return Int64(random.next() >> UInt64(random.number(in: 1..<64)))
     }
 
-    static func text(_ random: inout SeededRandom) -> String {
+    private static let extremes: [Int64] = [
+        0, 1, 0x7FFF_FFFF, 0xFFFF_FFFF, 3_600_000_000, 1 << 53, .max / 2, .max - 1, .max,
+    ]
+
+    /// Any number.
+    private static func signed(_ random: inout SeededRandom) -> Int64 {
+        random.chance(0.5) ? number(&random) : random.chance(0.1) ? .min : -number(&random)
+    }
+
+    private static func id(_ random: inout SeededRandom) -> CommandID {
+        guard random.chance(0.5) else { return random.id() }
+        let number = UInt64(random.number(in: 1..<9))
+        return CommandID(high: number, low: number)
+    }
+
+    private static func claim(_ random: inout SeededRandom) -> Int {
+        random.chance(0.7) ? random.number(in: 1..<3) : Int(UInt32(truncatingIfNeeded: random.next()))
+    }
+
+    package static func text(_ random: inout SeededRandom) -> String {
         let words = [
             "", "a", "http://127.0.0.1:8080", "é😀", "no route to host", String(repeating: "ü", count: 100), "\0",
         ]
         return words[random.number(in: 0..<words.count)]
     }
 
-    static func many<Element>(_ random: inout SeededRandom, _ make: (inout SeededRandom) -> Element) -> [Element] {
+    package static func many<Element>(_ random: inout SeededRandom, _ make: (inout SeededRandom) -> Element)
+        -> [Element]
+    {
         (0..<random.number(in: 0..<5)).map { _ in make(&random) }
     }
 
-    static func state(_ random: inout SeededRandom) -> WorkerState {
+    package static func state(_ random: inout SeededRandom) -> WorkerState {
         var state = WorkerState()
         state.phase = random.chance(0.5) ? .ready : .draining
         state.seen = number(&random)
@@ -38,13 +60,13 @@ enum Samples {
         return state
     }
 
-    static func report(_ random: inout SeededRandom) -> StatusReport {
+    package static func report(_ random: inout SeededRandom) -> StatusReport {
         let faults: [CommandFailure.Fault?] = [nil, .command, .link, .final, .credential, .reset, .destination]
         let transition = Transition(
-            seq: Int64(bitPattern: random.next()), id: random.id(),
+            seq: signed(&random), id: id(&random),
             status: CommandStatus.allCases[random.number(in: 0..<9)],
-            at: Timestamp(milliseconds: Int64(bitPattern: random.next())),
-            claim: Int(UInt32(truncatingIfNeeded: random.next())), reason: random.chance(0.3) ? nil : text(&random))
+            at: Timestamp(milliseconds: signed(&random)),
+            claim: claim(&random), reason: random.chance(0.3) ? nil : text(&random))
         return StatusReport(
             event: StatusEvent(
                 transition: transition, type: "upload", qos: QualityOfService.allCases[random.number(in: 0..<5)],
@@ -53,20 +75,20 @@ enum Samples {
             fault: faults[random.number(in: 0..<faults.count)], isPushback: random.chance(0.2))
     }
 
-    static func held(_ random: inout SeededRandom) -> CommandClaim {
-        CommandClaim(id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())))
+    package static func held(_ random: inout SeededRandom) -> CommandClaim {
+        CommandClaim(id: id(&random), claim: claim(&random))
     }
 
-    static func hello(_ random: inout SeededRandom) -> Hello {
+    package static func hello(_ random: inout SeededRandom) -> Hello {
         var hello = Hello(
-            pid: Int32.random(in: 0...Int32.max, using: &random), startTime: Int64(bitPattern: random.next()),
+            pid: Int32.random(in: 0...Int32.max, using: &random), startTime: signed(&random),
             bootID: text(&random), concurrency: random.number(in: 0..<0x10000), types: many(&random, text),
             executing: many(&random, held))
         hello.grace = .milliseconds(Int64(UInt32(truncatingIfNeeded: random.next())))
         return hello
     }
 
-    static func transfers(_ random: inout SeededRandom) -> Transfers {
+    package static func transfers(_ random: inout SeededRandom) -> Transfers {
         func micros(_ random: inout SeededRandom) -> Duration? {
             random.chance(0.2) ? nil : .microseconds(UInt32(truncatingIfNeeded: random.next() | 1))
         }
@@ -81,7 +103,7 @@ enum Samples {
             links: links,
             transfers: many(&random) { random in
                 var transfer = Transfers.Transfer(
-                    id: random.id(), claim: Int(UInt32(truncatingIfNeeded: random.next())),
+                    id: id(&random), claim: claim(&random),
                     link: random.number(in: 0..<links.count),
                     qos: QualityOfService.allCases[random.number(in: 0..<5)])
                 transfer.pacing = [.free, .throttled, .paused][random.number(in: 0..<3)]
@@ -102,21 +124,22 @@ enum Samples {
             })
     }
 
-    static func offers(_ random: inout SeededRandom) -> Offers {
+    package static func offers(_ random: inout SeededRandom) -> Offers {
         Offers(
             first: number(&random) / 2,
             offers: many(&random) { random in
                 var offer = Offers.Offer(
-                    id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
+                    id: id(&random), type: random.chance(0.5) ? "noop" : text(&random),
+                    qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     suspect: random.chance(0.2), group: UInt32(truncatingIfNeeded: random.next()),
-                    order: Int64(bitPattern: random.next()))
+                    order: signed(&random))
                 offer.turn = number(&random)
                 offer.isSoleSuspect = offer.suspect && random.chance(0.5)
                 return offer
             })
     }
 
-    static func control(_ random: inout SeededRandom) -> ControlState {
+    package static func control(_ random: inout SeededRandom) -> ControlState {
         var control = ControlState()
         control.registered = many(&random) { random in
             ControlState.Seat(seat: random.number(in: 0..<0x10000), epoch: number(&random))
@@ -137,16 +160,17 @@ enum Samples {
         return control
     }
 
-    static func hint(_ random: inout SeededRandom) -> Hint {
+    package static func hint(_ random: inout SeededRandom) -> Hint {
         let kinds: [Hint.Kind] = [.ready, .cancelRequested, .settingsChanged, .changed]
-        return Hint(kinds[random.number(in: 0..<kinds.count)], many(&random) { $0.id() })
+        return Hint(kinds[random.number(in: 0..<kinds.count)], many(&random) { id(&$0) })
     }
 
-    static func submitted(_ random: inout SeededRandom) -> Submitted {
+    package static func submitted(_ random: inout SeededRandom) -> Submitted {
         Submitted(
             many(&random) { random in
                 var command = ReadyCommand(
-                    id: random.id(), type: text(&random), qos: QualityOfService.allCases[random.number(in: 0..<5)],
+                    id: id(&random), type: random.chance(0.5) ? "noop" : text(&random),
+                    qos: QualityOfService.allCases[random.number(in: 0..<5)],
                     destination: Destination(unchecked: text(&random)), turn: number(&random),
                     createdAt: Timestamp(milliseconds: number(&random) / 2))
                 command.remaining = random.chance(0.3) ? nil : number(&random)
@@ -154,7 +178,7 @@ enum Samples {
             })
     }
 
-    static func effects(_ random: inout SeededRandom) -> EffectsReport {
+    package static func effects(_ random: inout SeededRandom) -> EffectsReport {
         EffectsReport(
             events: many(&random, report), ready: submitted(&random).commands,
             limited: submitted(&random).commands.map(\.id), hasRequests: random.chance(0.5))
@@ -169,7 +193,7 @@ enum Samples {
     }
 
     /// One of each type.
-    static func all(_ random: inout SeededRandom) -> [Message] {
+    package static func all(_ random: inout SeededRandom) -> [Message] {
         [
             .hello(hello(&random)), .state(state(&random)), .statuses(state(&random), many(&random, report)),
             .transfers(transfers(&random)),
@@ -177,7 +201,7 @@ enum Samples {
             .program(Program(version: text(&random), store: random.number(in: 0..<0x10000), frames: 1...9)),
             .effects(effects(&random)),
             .unavailable(unavailable(&random)),
-            .commitTime(CommitTime(.microseconds(Int64(random.number(in: 0..<3_600_000_001))))),
+            .commitTime(CommitTime(.microseconds(min(number(&random), 3_600_000_000)))),
             .offers(offers(&random)), .control(control(&random)), .handover, .hint(hint(&random)),
             .submitted(submitted(&random)),
         ]
@@ -185,7 +209,7 @@ enum Samples {
 }
 
 extension Message {
-    static func decode(_ bytes: [UInt8]) throws(WireError) -> (FrameHead, Message) {
+    package static func decode(_ bytes: [UInt8]) throws(WireError) -> (FrameHead, Message) {
         let result: Result<(FrameHead, Message), WireError> = bytes.withUnsafeBytes { buffer in
             do throws(WireError) { return .success(try decode(buffer)) } catch { return .failure(error) }
         }
