@@ -10,6 +10,9 @@ public struct Submission: Sendable, Equatable {
 
     /// It waits for others. False for one that existed already.
     package var isBlocked = false
+    /// Other commands that are ready and have changed: they have a higher quality of service, because a command of this
+    /// commit waits for them. One of its submissions has them.
+    package var changed: [CommandID] = []
 
     package init(id: CommandID, isExisting: Bool, turn: Int64 = 0) {
         self.id = id

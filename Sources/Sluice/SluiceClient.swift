@@ -122,6 +122,11 @@ public final class SluiceClient: Sendable {
         if !ids.isEmpty { batcher.send(.ready, Array(ids.prefix(256))) }
     }
 
+    /// Tells the coordinator that others have changed, so that it reads them again. Its sweep finds the rest of a bulk.
+    package func hint(changed ids: [CommandID]) {
+        if !ids.isEmpty { batcher.send(.changed, Array(ids.prefix(256))) }
+    }
+
     /// Tells the coordinator that settings have changed.
     package func hintSettingsChanged() { batcher.send(.settingsChanged, []) }
 

@@ -124,6 +124,7 @@ actor SubmitBatcher {
 
     private func tell(_ drafts: [CommandDraft], _ results: Results, now: Timestamp) {
         let submissions = results.map { try? $0.get() }
+        hint(.changed, submissions.flatMap { $0?.changed ?? [] })
         guard drafts.count <= Submitted.maxCount else { return hint(.ready, submissions.compactMap { $0?.id }) }
         let ready = zip(drafts, submissions).compactMap { draft, submission in
             submission.flatMap { draft.ready($0, now: now) }

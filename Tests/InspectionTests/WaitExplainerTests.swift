@@ -89,6 +89,36 @@ import Testing
         }
     }
 
+    @Test func `a blocked command names what holds the one that it waits for, also at the end of a chain`() throws {
+        try InspectionRig.with { rig in
+            func submit(after parent: CommandID? = nil, key: String? = nil) throws -> Command {
+                var draft = CommandDraft(
+                    type: "noop", payload: Array("{}".utf8), destination: InspectionRig.origin, idempotent: true)
+                draft.dependencies = parent.map { [Dependency(on: $0)] } ?? []
+                draft.orderingKey = key
+                return try rig.command(try rig.store.submit([draft], allowUnknownTypes: true, now: rig.now)[0].get().id)
+            }
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let first = try submit(key: "k")
+            let second = try submit(after: first.id)
+            let third = try submit(after: second.id)
+            try rig.store.set(SettingKey.pause(qos: nil, destination: InspectionRig.origin), to: rig.now.description)
+            let direct = try rig.explainer().reasons(of: second)
+            #expect(direct.map(\.name).prefix(2) == ["dependencies", "pause"])
+            #expect(direct[1].measured.hasPrefix("“\(first.id)” waits: "), "\(direct[1].measured)")
+            #expect(direct[1].remedy.contains("sluice resume --destination"), "\(direct[1].remedy)")
+            let chained = try rig.explainer().reasons(of: third)
+            #expect(chained.map(\.name).prefix(2) == ["dependencies", "pause"])
+            #expect(
+                chained[1].measured.hasPrefix("“\(second.id)” waits in the end for “\(first.id)”, which waits: "),
+                "\(chained[1].measured)")
+            let keyed = try rig.explainer().reasons(of: submit(key: "k"))
+            #expect(keyed.map(\.name).prefix(2) == ["order", "pause"])
+            withExtendedLifetime(seat) {}
+        }
+    }
+
     @Test func `a node of a flow names what it waits for, and the flow its nodes`() throws {
         try InspectionRig.with { rig in
             let noop = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)

@@ -9,7 +9,11 @@ extension ReadyQueue {
     ///   destination and quality that it displaced. The store must be asked for it again later. Nil where
     ///   both are in.
     package mutating func insert(_ command: ReadyCommand) -> ReadyCommand? {
-        if subQueues[command.id] != nil { return nil }
+        if let number = subQueues[command.id] {
+            guard contents[number].subQueue.qos < command.qos else { return nil }
+            // Its quality of service was raised.
+            remove(command.id)
+        }
         let key = ReadyKey(command)
         let entry = Entry(command: command, order: order(of: command))
         var out: ReadyCommand?

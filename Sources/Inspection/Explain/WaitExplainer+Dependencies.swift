@@ -5,9 +5,15 @@ internal import Store
 extension WaitExplainer {
     /// Parents that are named.
     private static let maxNamed = 3
+    /// Commands of a chain that are followed.
+    private static let maxSteps = 100
 
     /// Why a blocked command waits: the commands that it depends on, or the nodes of a flow that have not ended.
     func blocked(_ command: Command) throws(StoreError) -> [WaitReason] {
+        try waitReasons(ofBlocked: command) + held(by: blockers(of: command).prefix(Self.maxNamed))
+    }
+
+    private func waitReasons(ofBlocked command: Command) throws(StoreError) -> [WaitReason] {
         let order = try order(command)
         if let flow = try store.flow(command.id) { return (order.map { [$0] } ?? []) + [try nodes(of: flow)] }
         if let batch = try store.batch(command.id) { return [members(of: batch)] }
@@ -30,6 +36,47 @@ extension WaitExplainer {
                     "doubt", "\(Self.name(parent)) is in doubt: it may have been delivered, or not",
                     threshold: "a person's decision",
                     remedy: "“sluice resolve \(id) --success” lets this one go on, --cancel ends it too"))
+        }
+        return reasons
+    }
+
+    // MARK: One step on
+
+    /// The commands that a blocked one waits for: the holder of its ordering key, or else its parents.
+    private func blockers(of command: Command) throws(StoreError) -> [(name: String, command: Command)] {
+        if let place = try store.orderingKey(of: command.id), place.ahead != nil {
+            return place.holder.map { [("“\($0.id)”", $0)] } ?? []
+        }
+        guard let waits = try store.dependencies(of: command.id, limit: Self.maxNamed) else { return [] }
+        if waits.open == 0, let id = waits.flow, let flow = try store.command(id) { return try blockers(of: flow) }
+        return waits.parents.map { (Self.name($0), $0.command) }
+    }
+
+    /// Why these do not run themselves. At the end of a chain of commands that wait for each other is one that does not wait
+    /// for another, and it is this one that a person can help.
+    private func held(
+        by blockers: some Sequence<(name: String, command: Command)>
+    ) throws(StoreError) -> [WaitReason] {
+        var reasons: [WaitReason] = []
+        var seen: Set<CommandID> = []
+        for blocker in blockers {
+            var (last, name) = (blocker.command, "\(blocker.name) waits")
+            for _ in 0..<Self.maxSteps where last.status == .blocked {
+                guard let next = try self.blockers(of: last).first else { break }
+                (last, name) = (next.command, "\(blocker.name) waits in the end for \(next.name), which waits")
+            }
+            guard seen.insert(last.id).inserted else { continue }
+            let own: [WaitReason]
+            switch last.status {
+            case .new, .error: own = try self.reasons(of: last).filter { !$0.isThrottle }
+            // A flow or a batch.
+            case .blocked: own = try waitReasons(ofBlocked: last)
+            case .queued, .sent, .success, .cancelled, .inDoubt, .tooManyTimes: own = []
+            }
+            for var reason in own.prefix(2) {
+                reason.measured = "\(name): \(reason.measured)"
+                reasons.append(reason)
+            }
         }
         return reasons
     }

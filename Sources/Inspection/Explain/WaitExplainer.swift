@@ -21,9 +21,10 @@ package struct WaitExplainer {
         self.now = now
     }
 
-    /// Whether the reasons of a command depend on links, which cost a question to the coordinator.
+    /// Whether the reasons of a command depend on links, which cost a question to the coordinator. Those of a blocked one are
+    /// also the reasons of the commands that it waits for.
     package static func needsLinks(_ command: Command) -> Bool {
-        !command.status.isFinal && command.status != .blocked && command.destination != .none
+        !command.status.isFinal && (command.status == .blocked || command.destination != .none)
     }
 
     /// - Throws: ``StoreError`` where the shard of the command cannot be read.

@@ -195,6 +195,7 @@ final class BulkSubmit: Sendable {
             }
         }
         client.hint(ready: accepted.map(\.submission.id))
+        client.hint(changed: accepted.flatMap(\.submission.changed))
         show(accepted)
         totals.withLock { totals in
             totals.accepted += accepted.count

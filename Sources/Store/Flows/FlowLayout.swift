@@ -25,7 +25,14 @@ struct FlowLayout {
         let nodes = plan.nodes
         let first = turn + 1
         var hasChildren = [Bool](repeating: false, count: nodes.count)
-        for node in nodes { for parent in node.parents { hasChildren[parent.position] = true } }
+        // An urgent node does not wait behind one of low quality.
+        var qualities = nodes.map(\.draft.qos)
+        for position in nodes.indices.reversed() {
+            for parent in nodes[position].parents {
+                hasChildren[parent.position] = true
+                qualities[parent.position] = max(qualities[parent.position], qualities[position])
+            }
+        }
         var flow = StoredCommand(draft, digest: digest, id: ids[0], turn: turn, now: now)
         flow.relations.formUnion(plan.flow.callbacks.isEmpty ? [.node, .flow] : [.node, .flow, .parent])
         flow.command.status = nodes.isEmpty ? .success : .blocked
@@ -40,6 +47,7 @@ struct FlowLayout {
         for (position, node) in nodes.enumerated() {
             let own = first + Int64(position)
             var row = StoredCommand(node.draft, digest: nil, id: ids[position + 1], turn: own, now: now)
+            row.command.qos = qualities[position]
             row.relations = hasChildren[position] ? [.node, .member, .parent] : [.node, .member]
             let awaitsStart = waits && node.parents.isEmpty
             if !node.parents.isEmpty || awaitsStart { row.command.status = .blocked }

@@ -23,6 +23,8 @@ struct Settlements<Rows: RelationRows> {
     var flagsBefore: [Int64: NodeRow.Flags] = [:]
     /// Flows that were read, and whether they let no more nodes start.
     var stopping: [Int64: Bool] = [:]
+    /// Commands whose quality of service may still be raised.
+    var raisesLeft = Self.limit
 
     struct FlowChange {
         var ended = 0
@@ -40,7 +42,10 @@ struct Settlements<Rows: RelationRows> {
     /// Settles what the transaction has changed so far.
     mutating func run() throws(StoreError) {
         while true {
-            for change in rows.changes.takeRelated() { try take(change) }
+            // A change may cause others, which are not to be left behind.
+            while !rows.changes.related.isEmpty {
+                for change in rows.changes.takeRelated() { try take(change) }
+            }
             for (batch, change) in rows.changes.takeMembers() {
                 try BatchPart.count(change, of: batch, shard: shard, &rows)
             }
@@ -51,6 +56,8 @@ struct Settlements<Rows: RelationRows> {
             } else if !flowChanges.isEmpty {
                 try countInFlows()
             } else {
+                // The last changes have left work beyond the limit.
+                try postpone()
                 break
             }
             if left <= 0 { try postpone() }
@@ -85,6 +92,8 @@ struct Settlements<Rows: RelationRows> {
         switch change.kind {
         case .keyAwaited: try leaveLane(change.turn, isEnd: false)
         case .keyGivenUp: try leaveLane(change.turn, isEnd: true)
+        case .submitted: try raiseAwaited(by: change.turn, isNew: true)
+        case .raised: try raiseAwaited(by: change.turn, isNew: false)
         case .ended:
             if change.hasKey, !change.holdsKey { try leaveLane(change.turn, isEnd: true) }
             try countInFlow(change.turn, isEnd: true, isFailure: change.status != .success)

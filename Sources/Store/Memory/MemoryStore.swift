@@ -58,8 +58,9 @@ package final class MemoryStore: CommandStore {
                     let remote = try draft.remoteDependencies(shardCount: shardCount) { id throws(StoreError) in
                         try RemoteParent(id, &state.shards[id.shard(of: shardCount)])
                     }
-                    return state.shards[id.shard(of: shardCount)].insert(
-                        draft, digest: digest, id: id, remote: remote, now: now)
+                    let shard = id.shard(of: shardCount)
+                    let result = state.shards[shard].insert(draft, digest: digest, id: id, remote: remote, now: now)
+                    return [result].telling(state.shards[shard].takeEffects())[0]
                 } catch {
                     return .failure(error)
                 }

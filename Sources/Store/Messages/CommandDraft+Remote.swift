@@ -69,7 +69,7 @@ extension Array where Element == RemoteDependency {
             try rows.post(
                 ShardMessage(
                     receiver: dependency.parent, sender: child.id,
-                    content: .awaits(wantsResult: dependency.wantsResult)))
+                    content: .awaits(wantsResult: dependency.wantsResult, qos: child.command.qos)))
         }
     }
 }

@@ -6,8 +6,8 @@ extension Settlements {
     mutating func receive(_ messages: [ShardMessage]) throws(StoreError) {
         for message in messages {
             switch message.content {
-            case .awaits(let wantsResult, let isRepeated):
-                try receiveAwaits(message, wantsResult: wantsResult, isRepeated: isRepeated)
+            case .awaits(let wantsResult, let qos, let isRepeated):
+                try receiveAwaits(message, wantsResult: wantsResult, qos, isRepeated: isRepeated)
             case .ended(let end): try receiveEnd(end, message)
             case .partEnded(let members, let failed): try receivePartEnd(message, members: members, failed: failed)
             case .cancelPart:
@@ -22,7 +22,7 @@ extension Settlements {
     }
 
     private mutating func receiveAwaits(
-        _ message: ShardMessage, wantsResult: Bool, isRepeated: Bool
+        _ message: ShardMessage, wantsResult: Bool, _ qos: QualityOfService?, isRepeated: Bool
     ) throws(StoreError) {
         guard var row = try rows.command(message.receiver) else {
             let content = ShardMessage.Content.ended(isRepeated ? .lostByRestore : RemoteEnd(status: nil))
@@ -34,6 +34,7 @@ extension Settlements {
             row.relations.insert(.watched)
             try rows.saveRelations(row)
         }
+        if let qos { try raise(row.command.turn, to: qos, for: message.sender) }
         try notify([dependant], of: row)
     }
 

@@ -8,14 +8,17 @@ package import Commands
 package struct ShardMessage: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         /// The sender waits for the end of the receiver.
-        /// - Parameter isRepeated: the question of a ``ShardDebt``. A receiver that is unknown was lost by a restore then.
-        case awaits(wantsResult: Bool, isRepeated: Bool = false)
+        /// - Parameters:
+        ///   - qos: the sender's quality of service, which the receiver gets where its own is lower. Release 0.1.0 does not
+        ///     write it.
+        ///   - isRepeated: the question of a ``ShardDebt``. A receiver that is unknown was lost by a restore then.
+        case awaits(wantsResult: Bool, qos: QualityOfService? = nil, isRepeated: Bool = false)
         /// The sender has ended, and the receiver waits for it.
         case ended(RemoteEnd)
         /// The members of a batch in a shard have ended. The sender is the part of that shard (``CommandID/part(in:)``).
-        case partEnded(members: Int, failed: Int)
         /// Negative numbers take back failures that were told before: these members are retried. Release 0.1.0 drops such a
         /// message, so that its batches keep their end.
+        case partEnded(members: Int, failed: Int)
         /// The sender is a batch whose members in the shard of the receiver are to be cancelled.
         case cancelPart
     }

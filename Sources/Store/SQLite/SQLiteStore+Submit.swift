@@ -136,9 +136,11 @@ extension SQLiteStore {
         let insert = { @Sendable [self] (shard: Int) -> Outcome in
             Outcome { () throws(StoreError) in
                 try shards[shard].checkWALLimit(timeout: timeout[shard])
-                return try shards[shard].write(timeout: timeout[shard]) { connection throws(StoreError) in
+                let (results, effects) = try shards[shard].change(timeout: timeout[shard]) {
+                    connection throws(StoreError) in
                     try connection.insert(drafts, batches[shard], allowUnknownTypes: allowUnknownTypes, now: now)
                 }
+                return results.telling(effects)
             }
         }
         guard drafts.count >= Self.parallelThreshold, busy.count > 1 else { return busy.map { ($0, insert($0)) } }
@@ -153,5 +155,19 @@ extension SQLiteStore {
             }
         }
         return outcomes.withLock { $0 }
+    }
+}
+
+extension [Result<Submission, StoreError>] {
+    /// With the other commands that the commit has changed.
+    func telling(_ effects: Effects) -> Self {
+        guard !effects.ready.isEmpty, let index = firstIndex(where: { (try? $0.get()) != nil }) else { return self }
+        var results = self
+        results[index] = results[index].map { submission in
+            var submission = submission
+            submission.changed = effects.ready.map(\.id)
+            return submission
+        }
+        return results
     }
 }

@@ -98,10 +98,12 @@ extension StoredCommand {
     /// - Returns: false where the command has ended.
     mutating func requalify(_ qos: QualityOfService, now: Timestamp, _ changes: inout TransactionChanges) -> Bool {
         guard !command.status.isFinal else { return false }
+        let isRaised = qos > command.qos
         changes.addToCount(-1, command.status, command.qos)
         changes.addToCount(1, command.status, qos)
         command.qos = qos
         command.updatedAt = now
+        if isRaised, command.status == .blocked { changes.recordRelated(self, .raised, at: now) }
         return true
     }
 }

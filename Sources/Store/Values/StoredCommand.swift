@@ -91,6 +91,10 @@ struct StoredCommand: Equatable {
         if key != nil, command.status == .blocked {
             changes.recordRelated(self, .keyAwaited, at: command.createdAt)
         }
+        // The plan of a flow has raised its nodes.
+        if command.status == .blocked, key != nil || relations.isDisjoint(with: [.member, .flow, .batch]) {
+            changes.recordRelated(self, .submitted, at: command.createdAt)
+        }
     }
 
     /// Moves to another status. Every change of status passes through here.

@@ -17,6 +17,8 @@ struct TransactionChanges {
             case keyAwaited
             /// It held its ordering key although it had been given up, and is cancelled.
             case keyGivenUp
+            /// It is new and waits for others, or waits for them with a higher quality of service than before.
+            case submitted, raised
         }
 
         var turn: Int64

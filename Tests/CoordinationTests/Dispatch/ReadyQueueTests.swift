@@ -16,6 +16,15 @@ import Testing
         queue.take(.middle, held: held, verdict: { key, _ in verdict(key) }, accepts: { _ in true })?.command.id.high
     }
 
+    @Test func `a command whose quality of service was raised moves to the front, and is there once`() {
+        var queue = ReadyQueue(shardCount: 8)
+        _ = queue.insert(ready(1, .background, to: host(1)))
+        _ = queue.insert(ready(1, .default, to: host(1)))
+        _ = queue.insert(ready(1, .background, to: host(1)))
+        #expect(queue.count == 1 && queue.waiting(for: host(1)) == [.default: 1])
+        #expect(take(&queue) == 1 && queue.count == 0)
+    }
+
     @Test func `the destination that holds the fewest slots is next, and equals take turns`() {
         var queue = ReadyQueue(shardCount: 8)
         for number in Int64(1)...3 { _ = queue.insert(ready(number, to: host(1))) }

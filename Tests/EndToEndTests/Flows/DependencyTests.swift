@@ -39,6 +39,33 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `an urgent command does not wait behind a paused quality of service`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.up()
+                #expect(try await installation.sluice("pause", "--qos", "background").code == 0)
+                var ids: [CommandID] = []
+                let program = "\(Installation.bin)/sluice"
+                for extra in [[], [], ["--ordering-key", "k"]] {
+                    ids += try await installation.run(
+                        program: program, ["submit", "noop", "--qos", "background"] + extra
+                    ).ids
+                }
+                let held = try await installation.sluice(
+                    "submit", "noop", "--qos", "background", "--after", "\(ids[0])")
+                let explained = try await installation.sluice("explain", "\(try #require(held.ids.first))")
+                #expect(explained.output.contains("pause: “\(ids[0])” waits: "), "\(explained.output)")
+                let after = ["--after", "\(ids[0])"]
+                for extra in [after, ["--ordering-key", "k"]] {
+                    let urgent = try await installation.run(
+                        program: program, ["submit", "noop", "--qos", "userInitiated", "--wait"] + extra)
+                    #expect(urgent.code == 0, "\(urgent.errors)")
+                }
+                let store = try installation.store()
+                #expect(try store.command(ids[1])?.status == .new, "no command waits for it")
+                #expect(try store.command(ids[0])?.status == .success && store.command(ids[2])?.status == .success)
+            }
+        }
+
         @Test func `a command that could never run is refused`() async throws {
             try await Installation.with { installation in
                 let first = try #require(try await installation.sluice("submit", "noop").ids.first)

@@ -79,7 +79,8 @@ private struct MessageColumns {
     var kind: Kind
     /// `awaits`: whether the result is wanted. `ended`: the status. `partEnded`: the members.
     var first: Int64?
-    /// `awaits`: whether it is repeated. `ended`: 1 for may fail, 2 for not needed. `partEnded`: those that failed.
+    /// `awaits`: 1 where it is repeated, and 256 times the number of the quality of service and one. `ended`: 1 for may fail, 2
+    /// for not needed. `partEnded`: those that failed.
     var second: Int64?
     var reason: String?
     var result: [UInt8]?
@@ -95,8 +96,9 @@ extension MessageColumns {
 
     init(_ content: ShardMessage.Content) {
         switch content {
-        case .awaits(let wantsResult, let isRepeated):
-            self.init(kind: .awaits, first: wantsResult ? 1 : 0, second: isRepeated ? 1 : nil)
+        case .awaits(let wantsResult, let qos, let isRepeated):
+            let second = (isRepeated ? 1 : 0) + (qos.map { ($0.rawValue + 1) * 256 } ?? 0)
+            self.init(kind: .awaits, first: wantsResult ? 1 : 0, second: second == 0 ? nil : Int64(second))
         case .ended(let end):
             self.init(
                 kind: .ended, first: end.status.map { Int64($0.rawValue) },
@@ -110,7 +112,10 @@ extension MessageColumns {
     var content: ShardMessage.Content {
         get throws(StoreError) {
             switch kind {
-            case .awaits: return .awaits(wantsResult: first == 1, isRepeated: second == 1)
+            case .awaits:
+                let second = UInt64(bitPattern: second ?? 0)
+                let qos = second >> 8 == 0 ? nil : Int(exactly: second >> 8).flatMap { QualityOfService(rawValue: $0 - 1) }
+                return .awaits(wantsResult: first == 1, qos: qos, isRepeated: second & 1 == 1)
             case .ended:
                 var end = RemoteEnd(status: nil, reason: reason, result: result)
                 if let first {
