@@ -154,7 +154,7 @@ struct RelationMend<Rows: RelationRows> {
         let node = try settlements.rows.node(dependency.parent)
         guard let outcome = ParentOutcome(parent.command.status, node?.flags ?? []) else { return }
         try settlements.cancel(
-            dependency, after: parent, name: node?.name, isUnneeded: outcome.makesUnneeded(dependency.condition))
+            dependency, after: parent, node, isUnneeded: outcome.makesUnneeded(dependency.condition))
     }
 
     // MARK: Missed effects

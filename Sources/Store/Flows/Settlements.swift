@@ -149,7 +149,8 @@ struct Settlements<Rows: RelationRows> {
         guard let parent = try rows.command(turn: cascade.turn) else { return }
         let node = try rows.node(cascade.turn)
         guard let outcome = ParentOutcome(parent.command.status, node?.flags ?? []) else { return }
-        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: pageSize)
+        let size = pageSize
+        let page = try rows.dependants(of: cascade.turn, after: cascade.after, limit: size)
         for var dependency in page where dependency.state != .satisfied {
             if outcome.satisfies(dependency.condition) {
                 if dependency.state == .unsatisfiable { try revive(dependency.child, from: cascade.turn) }
@@ -159,21 +160,29 @@ struct Settlements<Rows: RelationRows> {
             } else if dependency.state == .open {
                 dependency.state = .unsatisfiable
                 try rows.save(dependency)
-                try cancel(
-                    dependency, after: parent, name: node?.name, isUnneeded: outcome.makesUnneeded(dependency.condition)
-                )
+                try cancel(dependency, after: parent, node, isUnneeded: outcome.makesUnneeded(dependency.condition))
             }
         }
-        try step(cascade, over: page.map(\.child)) { (_: inout Self, _: Int64) throws(StoreError) in }
+        left -= page.count
+        // Each command of a chain has one dependant: it is not read again to find no more.
+        guard page.count == size, let last = page.last else { return }
+        work.append(CascadeRow(turn: cascade.turn, step: cascade.step, after: last.child))
     }
 
     /// Cancels a command that cannot run any more, or is not needed.
+    /// - Parameter node: of the parent.
     mutating func cancel(
-        _ dependency: DependencyRow, after parent: StoredCommand, name: String?, isUnneeded: Bool
+        _ dependency: DependencyRow, after parent: StoredCommand, _ node: NodeRow?, isUnneeded: Bool
     ) throws(StoreError) {
-        let name = "“\(name ?? parent.id.description)”"
+        let name = "“\(node?.name ?? parent.id.description)”"
         let reason: String
-        if isUnneeded {
+        if !isUnneeded, let inherited = parent.command.reason, node?.cause != nil,
+            node?.flags.contains(.notNeeded) == false
+        {
+            // It names the command that began the chain. A reason that grew with each command would cost a chain of 20,000
+            // the square of its length.
+            reason = inherited
+        } else if isUnneeded {
             reason =
                 parent.command.status == .success
                 ? "not needed: \(name) succeeded" : "not needed: \(name) was not needed"
