@@ -10,6 +10,8 @@ package struct CommandProgress: Sendable, Equatable {
     package var rate: Int64
     /// ``offset`` says how much of the file has gone into a checksum.
     package var isVerifying: Bool
+    /// The peer has received everything, and its response has been missing for this time; nil in every other phase.
+    package var awaitsResponseFor: Duration?
 
     package init(offset: Int64 = 0, total: Int64 = 0, rate: Int64 = 0, isVerifying: Bool = false) {
         self.isVerifying = isVerifying
@@ -24,5 +26,8 @@ package struct CommandProgress: Sendable, Equatable {
         self.init(
             offset: offset, total: body["total"]?.integer ?? 0, rate: body["rate"]?.integer ?? 0,
             isVerifying: body["phase"]?.string == "verifying")
+        if body["phase"]?.string == "awaitingResponse" {
+            awaitsResponseFor = .milliseconds(body["waited"]?.integer ?? 0)
+        }
     }
 }

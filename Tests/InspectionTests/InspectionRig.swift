@@ -36,8 +36,8 @@ struct InspectionRig {
 
     var instance: Instance { Instance(directory: directory, store: store) }
 
-    func explainer(links: [LinkReport] = []) -> WaitExplainer {
-        WaitExplainer(instance: instance, links: links, now: now)
+    func explainer(links: [LinkReport] = [], progress: CommandProgress? = nil) -> WaitExplainer {
+        WaitExplainer(instance: instance, links: links, progress: progress, now: now)
     }
 
     /// Submits a command.

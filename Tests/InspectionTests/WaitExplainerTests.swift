@@ -151,6 +151,25 @@ import Testing
         }
     }
 
+    @Test func `a command whose bytes have all been received waits for the answer`() throws {
+        try InspectionRig.with { rig in
+            try rig.openSession()
+            let seat = try rig.takeSeat()
+            let command = try rig.claim(rig.submit())
+            let body = #"{"offset":0,"total":5000,"rate":0,"phase":"awaitingResponse","waited":12000}"#
+            let progress = try #require(CommandProgress(body: try JSONValue(parsing: body.utf8)))
+            let reasons = try rig.explainer(progress: progress).reasons(of: command)
+            let reason = try #require(reasons.first)
+            #expect(reason.name == "answer")
+            #expect(
+                reason.measured.contains(
+                    "has sent all 5000 bytes, and https://media.example.com:443 has received them"),
+                "\(reason.measured)")
+            #expect(reason.measured.hasSuffix("its answer has been missing for 12s"), "\(reason.measured)")
+            withExtendedLifetime(seat) {}
+        }
+    }
+
     @Test func `a claimed command of a dead worker waits for a coordinator`() throws {
         try InspectionRig.with { rig in
             try rig.openSession()

@@ -1,5 +1,5 @@
 package import Commands
-internal import Console
+package import Console
 internal import Coordination
 internal import Host
 package import NetworkControl
@@ -12,12 +12,17 @@ package struct WaitExplainer {
     let now: Timestamp
     /// The links as the coordinator reports them, or as the last one left them.
     let links: [LinkReport]
+    /// Of the command, where it runs and its coordinator answers.
+    let progress: CommandProgress?
 
     var store: any CommandStore { instance.store }
 
-    package init(instance: Instance, links: [LinkReport] = [], now: Timestamp = .now) {
+    package init(
+        instance: Instance, links: [LinkReport] = [], progress: CommandProgress? = nil, now: Timestamp = .now
+    ) {
         self.instance = instance
         self.links = links
+        self.progress = progress
         self.now = now
     }
 
@@ -41,8 +46,9 @@ package struct WaitExplainer {
             let running = try running(command)
             // A running transfer may be throttled or paused by its link.
             let session = try store.sessions().first { $0.seat == command.seat }
-            return try [earlierRun(command, beside: session), running, link(command), locked(command)].compactMap(
-                \.self)
+            return try [
+                earlierRun(command, beside: session), running, fullDisk(), link(command), locked(command),
+            ].compactMap(\.self)
         case .new, .error: return try waiting(command)
         }
     }
@@ -94,6 +100,7 @@ package struct WaitExplainer {
                 threshold: "the answer of the worker",
                 remedy: "The worker ends it, unless the destination has already accepted it")
         }
+        if let reason = try runningWait(command, worker) { return reason }
         var measured = "\(worker) executes it, \(command.status.word) for \((now - command.updatedAt).shortText)"
         // The offset is stored only for a transfer that can continue from it.
         if command.offset > 0, command.total > 0 {
@@ -119,6 +126,7 @@ package struct WaitExplainer {
         let isHeldBack = endpoint != nil && command.status == .new && command.claim > 0
         if command.notBefore > now, !isHeldBack { reasons.append(tooEarly(command)) }
         if let reason = try link(command) { reasons.append(reason) }
+        if let reason = fullDisk() { reasons.append(reason) }
         if !instance.coordinator.isHeld {
             reasons.append(
                 WaitReason(

@@ -34,8 +34,11 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         let instance = Instance(directory: directory, store: store)
         let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
+        let progress =
+            command.status == .sent && command.destination != .none ? await instance.progress(of: command.id) : nil
+        let explainer = WaitExplainer(instance: instance, links: links, progress: progress)
         let explanation = Explanation(
-            of: command, reasons: try WaitExplainer(instance: instance, links: links).reasons(of: command),
+            of: command, reasons: try explainer.reasons(of: command),
             proxy: try await proxy(for: command, directory), errorOutput: try Self.errorOutput(of: command, store),
             now: .now)
         if print.json {

@@ -27,6 +27,10 @@ package enum Event {
         writer.member("total", transfer.total)
         writer.member("rate", transfer.rate)
         if transfer.isVerifying { writer.member("phase", "verifying") }
+        if transfer.isAwaitingResponse {
+            writer.member("phase", "awaitingResponse")
+            writer.member("waited", Int64((transfer.firstByte ?? .zero) / .milliseconds(1)))
+        }
         writer.member("at", at)
         writer.endObject()
     }

@@ -55,6 +55,8 @@ package struct Transfers: Sendable, Equatable {
         package var isWindowClosed = false
         /// It computes a checksum of its file, and ``offset`` says how far that is.
         package var isVerifying = false
+        /// The peer has received the whole request, and its response is missing for ``firstByte``.
+        package var isAwaitingResponse = false
         package var offset: Int64 = 0
         /// 0: not known.
         package var total: Int64 = 0
@@ -142,11 +144,12 @@ extension Transfers.Transfer {
     private static let movedBit: UInt8 = 16
     private static let closedBit: UInt8 = 32
     private static let verifyingBit: UInt8 = 64
+    private static let awaitingBit: UInt8 = 128
 
     fileprivate var flags: UInt8 {
         pacing.rawValue | (isResumable ? Self.resumableBit : 0) | (isIdempotent ? Self.idempotentBit : 0)
             | (hasMoved ? Self.movedBit : 0) | (isWindowClosed ? Self.closedBit : 0)
-            | (isVerifying ? Self.verifyingBit : 0)
+            | (isVerifying ? Self.verifyingBit : 0) | (isAwaitingResponse ? Self.awaitingBit : 0)
     }
 
     fileprivate init(from reader: inout ByteReader) throws(WireError) {
@@ -165,6 +168,7 @@ extension Transfers.Transfer {
         hasMoved = flags & Self.movedBit != 0
         isWindowClosed = flags & Self.closedBit != 0
         isVerifying = flags & Self.verifyingBit != 0
+        isAwaitingResponse = flags & Self.awaitingBit != 0
         offset = try reader.count64("offset")
         total = try reader.count64("total")
         rate = try reader.count64("rate")

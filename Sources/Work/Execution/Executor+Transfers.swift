@@ -48,8 +48,12 @@ extension Executor.State {
             links[link].inFlight += 1
             if let roundTrip = reading.connection.roundTrip { roundTrips[link].append(roundTrip) }
             let rate = Int64(Double(max(reading.bytes - before.bytes, 0)) / seconds)
-            let hasMoved = rate > 0 || reading.offset != before.offset || reading.verified != before.verified
-            transfers.append(execution.transfer(link: link, reading, rate: rate, hasMoved: hasMoved))
+            let isAwaitingResponse = reading.isAwaitingResponse(since: before)
+            let hasMoved =
+                rate > 0 || reading.offset != before.offset || reading.verified != before.verified || isAwaitingResponse
+            var transfer = execution.transfer(link: link, reading, rate: rate, hasMoved: hasMoved)
+            transfer.isAwaitingResponse = isAwaitingResponse
+            transfers.append(transfer)
             if reading.offset != before.offset {
                 offsets.append(
                     .offset(command.id, claim: command.claim, offset: reading.offset, total: reading.total))

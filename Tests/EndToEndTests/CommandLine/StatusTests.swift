@@ -28,6 +28,23 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `explain names the answer that is missing when a destination has received every byte`() async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/hangs", .hang(.body))
+                let file = try installation.directory.file("file", [UInt8](repeating: 1, count: 5000))
+                _ = try await installation.up()
+                let put = try await installation.sluice("put", file, "--to", "\(receiver.origin)/hangs")
+                let id = try #require(put.ids.first)
+                try await until("the reason") {
+                    let explained = try await installation.sluice("explain", "\(id)").output
+                    return explained.contains("has sent all 5000 bytes")
+                        && explained.contains("answer has been missing for")
+                }
+            }
+        }
+
         @Test func `status shows a draining worker, and explain no longer counts it`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.coordinator()

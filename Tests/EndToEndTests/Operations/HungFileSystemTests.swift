@@ -43,6 +43,13 @@ extension EndToEndTests {
                 try await until("the first") {
                     try await installation.status()?["counts"]?["sent"]?.integer ?? 0 >= 16
                 }
+                try await until("the explanation of a file that runs") {
+                    for id in put.lines.prefix(4) {
+                        let explained = try await installation.sluice("explain", id).output
+                        if explained.contains("the file system of “\(mounted)/hung-") { return true }
+                    }
+                    return false
+                }
                 let others = try await installation.sluice("put", healthy, to: "file://\(target)/")
                 #expect(others.code == 0, "\(others.errors)")
                 try await until("the healthy files", within: .seconds(25)) { try count(target) == 40 }

@@ -27,6 +27,25 @@ import Testing
         #expect(meter.reading.verified == nil && meter.reading.offset == 10)
     }
 
+    @Test func `a response is missing while its time grows and no byte moves`() {
+        let meter = TransferMeter(total: 10)
+        func isAwaiting(_ firstByte: Duration?, bytes: Int = 0) -> Bool {
+            var connection = TransferMeter.Connection()
+            connection.firstByte = firstByte
+            meter.add(bytes)
+            meter.progress(offset: meter.reading.bytes, total: 10)
+            meter.observed(connection)
+            let (now, before) = meter.take()
+            return now.isAwaitingResponse(since: before)
+        }
+        #expect(!isAwaiting(nil, bytes: 6), "the request has not ended")
+        #expect(!isAwaiting(.milliseconds(1)), "the last bytes are not acknowledged")
+        #expect(!isAwaiting(.milliseconds(2), bytes: 4), "the last bytes were acknowledged")
+        #expect(isAwaiting(.milliseconds(250)))
+        #expect(isAwaiting(.milliseconds(500)))
+        #expect(!isAwaiting(.milliseconds(500)), "the response has come")
+    }
+
     @Test func `bytes that were sent again count from 0 on each connection`() {
         let meter = TransferMeter()
         func resent(_ bytes: Int64) -> Int64 {
