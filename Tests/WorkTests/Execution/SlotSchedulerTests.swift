@@ -155,6 +155,7 @@ import Wire
         slots.offered(Offers(first: 7, offers: (11...12).map { offer($0, suspect: true) }), coordinator: 7, now: .zero)
         #expect(run(&slots, at: 12) == [11, 12])
         for number in UInt64(11)...12 { finish(&slots, number) }
+        #expect(run(&slots, at: 13).isEmpty)
         slots.offered(Offers(first: 9, offers: (13...14).map { offer($0, suspect: true) }), coordinator: 7, now: .zero)
         #expect(run(&slots, at: 30) == [13])
     }
@@ -165,7 +166,7 @@ import Wire
         finish(&slots, 1)
         #expect(run(&slots, at: 9.9) == [2])
         #expect(run(&slots, at: 10).isEmpty)
-        #expect(run(&slots, at: 19.9) == [3])
+        #expect(run(&slots, at: 20) == [3])
     }
 
     @Test func `a sole suspect has no other suspect beside it, and starts beside none`() {
