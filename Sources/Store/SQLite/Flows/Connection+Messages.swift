@@ -114,7 +114,7 @@ extension MessageColumns {
             switch kind {
             case .awaits:
                 let second = UInt64(bitPattern: second ?? 0)
-                let qos = second >> 8 == 0 ? nil : Int(exactly: second >> 8).flatMap { QualityOfService(rawValue: $0 - 1) }
+                let qos = Int(exactly: second >> 8).flatMap { QualityOfService(rawValue: $0 - 1) }
                 return .awaits(wantsResult: first == 1, qos: qos, isRepeated: second & 1 == 1)
             case .ended:
                 var end = RemoteEnd(status: nil, reason: reason, result: result)
