@@ -129,24 +129,28 @@ import Testing
 
     @Test(arguments: [
         (
-            "network.maxTransfer",
+            "network.speed",
             "agingStep, fixedConcurrency, floor, level, longestStandstill, maxTransfers, preemption, probeInterval, "
                 + "threshold"
         ),
+        ("network.maxTransfer", "is it “network.maxTransfers”?"),
         ("network.level.bad.utility", "contended, degraded, good, offline, poor"),
         ("network.level.contended.limit", "background, default, userInitiated, userInteractive, utility"),
         ("network.floor.percent", "is not known"),
     ])
-    func `an unknown key is refused, with the known ones in the error`(_ key: String, _ text: String) throws {
+    func `an unknown key is refused with a near key or all known keys`(_ key: String, _ text: String) throws {
         let error = try refusal([key: "1"])
         #expect(error.key == key)
         #expect(error.problem.contains(text), "\(error)")
     }
 
     @Test func `an unknown key of a destination is refused`() throws {
-        let values = ["destination.a.origin": "https://a", "destination.a.maxrate": "2Mbit"]
+        let misspelt = ["destination.a.origin": "https://a", "destination.a.maxrate": "2Mbit"]
+        #expect(
+            try refusal(misspelt, lists: ["destinations": ["a"]]).problem.contains("is it “destination.a.maxRate”?"))
+        let values = ["destination.a.origin": "https://a", "destination.a.colour": "red"]
         let error = try refusal(values, lists: ["destinations": ["a"]])
-        #expect(error.key == "destination.a.maxrate")
+        #expect(error.key == "destination.a.colour")
         #expect(error.problem.contains("backgroundHours, burst, maxConcurrency, maxRate, origin, starts"), "\(error)")
     }
 
