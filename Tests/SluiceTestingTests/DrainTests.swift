@@ -52,7 +52,7 @@ import Testing
     @Test func `a deadline that has passed cancels a command that waits`() async throws {
         let queue = try TestQueue()
         var options = SubmitOptions()
-        options.notBefore = queue.now + .seconds(60)
+        options.notBefore = queue.now + .seconds(20)
         options.deadline = queue.now + .seconds(30)
         let id = try await queue.client.submit("noop", payload: [:], options: options)
         try queue.advance(by: .seconds(30))

@@ -59,10 +59,11 @@ enum UnknownOption {
             if let other = others[name], options.contains(other) {
                 return "Unknown option '\(name)'. Did you mean '\(other)'?"
             }
-            if let near { return "Unknown option '\(name)'. Did you mean '--\(near)'?" }
-            let isSchedule =
-                name != "--cron" && name != "--expression" && name != "--every" || command == SchedulePutCommand.self
-            return "Unknown option '\(name)'" + (isSchedule ? positional[name].map { "; \($0)" } ?? "" : "")
+            let isOfSchedules = ["--cron", "--expression", "--every"].contains(name)
+            if let argument = positional[name], !isOfSchedules || command == SchedulePutCommand.self {
+                return "Unknown option '\(name)'; \(argument)"
+            }
+            return "Unknown option '\(name)'" + (near.map { ". Did you mean '--\($0)'?" } ?? "")
         }
         return nil
     }
