@@ -32,7 +32,7 @@ struct ProcessLimits: Equatable {
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < descriptors {
             throw ExitError(
                 .tryAgain,
-                "this process may open \(limit.rlim_cur) files, and \(descriptors) are needed at least; raise the limit "
+                "this process may have \(limit.rlim_cur) descriptors, and \(descriptors) are needed at least; raise the limit "
                     + "(ulimit -n, LimitNOFILE= of a unit)")
         }
         let started = clinux_probe_threads(threads)

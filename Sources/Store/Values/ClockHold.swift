@@ -87,10 +87,15 @@ extension ClockHold {
 }
 
 extension SettingStore {
-    /// The hold that the coordinator has written and that is in force; nil without one.
+    /// The hold that the coordinator has written and that is in force; nil without one, and where the first shard, which has
+    /// the settings, is unusable: the other shards go on.
     package func clockHold(now: MonotonicTime = .now) throws(StoreError) -> ClockHold? {
-        guard let hold = try setting(SettingKey.clockHold).flatMap({ ClockHold(setting: $0) }), hold.stands(now: now)
-        else { return nil }
-        return hold
+        do throws(StoreError) {
+            let hold = try setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
+            return hold.flatMap { $0.stands(now: now) ? $0 : nil }
+        } catch {
+            guard error.code.makesShardUnusable else { throw error }
+            return nil
+        }
     }
 }

@@ -61,7 +61,7 @@ extension EndToEndTests {
                     #expect(shown["circuitBreaker"]?["reason"]?.string?.contains(status) == true, "\(shown.text)")
                     #expect(shown["level"]?.string != "offline", "\(shown.text)")
                     #expect(shown["gates"]?["default"]?["reason"]?["rule"] == "circuitBreaker", "\(shown.text)")
-                    let links = try await installation.sluice("status").lines.filter { $0.contains(receiver.origin) }
+                    let links = try await installation.sluice("status").lines.filter { $0.hasPrefix(receiver.origin) }
                     #expect(links.count == 1 && links[0].contains(" commands wait"), "\(links)")
                     let explained = try await installation.sluice("explain", "\(ids[Self.count - 1])").output
                     for part in [
