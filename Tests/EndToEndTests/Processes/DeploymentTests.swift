@@ -112,7 +112,7 @@ extension EndToEndTests {
                 let findings = try checked.lines.map { try JSONValue(parsing: $0.utf8) }
                 #expect(
                     !findings.contains { ["warning", "broken"].contains($0["state"]?.string) }, "\(checked.output)")
-                let shards = findings.filter { $0["check"]?.string?.hasPrefix("shard") == true }
+                let shards = findings.filter { $0["check"]?.string?.hasPrefix("shard ") == true }
                 #expect(shards.count == 8 && shards.allSatisfy { $0["state"]?.string == "ok" }, "\(checked.output)")
             }
         }
