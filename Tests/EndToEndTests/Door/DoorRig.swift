@@ -88,6 +88,14 @@ final class DoorRig: Sendable {
         }
     }
 
+    /// The files of uploads, without the mark of the spool.
+    func spooledFiles() throws -> [String] {
+        let spool = DataDirectory(path: installation.data).uploads
+        return try FileManager.default.contentsOfDirectory(atPath: spool).filter {
+            !$0.hasPrefix(DataDirectory.uploadsMarkPrefix)
+        }
+    }
+
     /// The description of an upload.
     func upload(_ url: String) async throws -> JSONValue { try await curl(url).json() }
 

@@ -203,8 +203,7 @@ extension EndToEndTests {
                 let counts = try installation.store().counts()
                 #expect(CommandStatus.allCases.reduce(0) { $0 + counts[$1] } == 1)
                 // Nothing else is in the spool.
-                let spool = DataDirectory(path: installation.data).uploads
-                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).count == 1)
+                #expect(try door.spooledFiles().count == 1)
             }
         }
 
@@ -218,8 +217,7 @@ extension EndToEndTests {
                     #expect(response.output.contains("401 Unauthorized"))
                     #expect(response.output.contains("WWW-Authenticate: Bearer"))
                 }
-                let spool = DataDirectory(path: installation.data).uploads
-                #expect(try FileManager.default.contentsOfDirectory(atPath: spool).isEmpty)
+                #expect(try door.spooledFiles().isEmpty)
             }
         }
 
