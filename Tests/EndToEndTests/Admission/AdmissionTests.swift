@@ -147,7 +147,7 @@ extension EndToEndTests {
                 try other.run("PUT * : read; wait 60s; answer 201")
                 let many = try await submit(6, of: file, to: "\(other.origin)/b/", .default, installation)
                 try await until("the other slots to be taken") { other.active >= 2 }
-                try await explains(many, "slots: all 4 slots of middle and low", installation)
+                try await explains(many, "slots: the workers execute as many commands as they may, 4", installation)
                 let link = try await installation.sluice("network", "--json").lines
                     .map { try JSONValue(parsing: $0.utf8) }.first { $0["destination"]?.string == other.origin }
                 let wait = link?["waits"]?["default"]
