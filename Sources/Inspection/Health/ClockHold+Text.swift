@@ -14,8 +14,10 @@ extension ClockHold {
 
     private var why: String {
         switch cause {
-        case .jump(let jump) where jump < .zero: "the wall clock jumped back by \((.zero - jump).shortText)"
-        case .jump(let jump): "the wall clock jumped forward by \(jump.shortText)"
+        case .jump(let jump):
+            // Rounded: what was measured of a step of 8 days may be a millisecond less.
+            "the wall clock jumped \(jump < .zero ? "back" : "forward") by "
+                + Duration.seconds(abs((jump / .seconds(1)).rounded())).shortText
         case .start(let wall, let newest) where wall < newest:
             "the wall clock showed \(wall) at the start, before the newest change in the store, of \(newest)"
         case .start(let wall, let newest):

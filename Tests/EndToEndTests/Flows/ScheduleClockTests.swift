@@ -79,14 +79,13 @@ extension EndToEndTests {
                 // The newest 50 of the times that were passed by, and all of the last minute, fire.
                 try set("+600")
                 try await until("the times of the step") { try state().fired > 100 }
+                let ahead = try state()
                 try set("+0")
                 try await until("the step back") { coordinator.errors.contains("The wall clock jumped by -") }
                 // A schedule of each second continues at the time that the clock shows now.
-                let ahead = try state()
-                try await until("the times after the step back") {
-                    let now = try state()
-                    return now.since < ahead.since + .seconds(-300) && now.fired >= ahead.fired + 2
-                }
+                try await until("the time before the step") { try state().since < ahead.since + .seconds(-300) }
+                let back = try state()
+                try await until("the times after the step back") { try state().fired >= back.fired + 2 }
                 let before = try state()
                 try set("+1200")
                 try await until("the times of the next step") { try state().fired > before.fired + 100 }

@@ -68,7 +68,8 @@ extension EndToEndTests {
                     program: #require(program("bash")),
                     ["-c", "ulimit -n 16; exec \(Installation.bin)/sluice \(command)"])
                 #expect(run.code == 75, "\(run.ending) \(run.errors)")
-                #expect(run.errors.contains("may open 16 files") && run.errors.contains("ulimit -n"), "\(run.errors)")
+                #expect(
+                    run.errors.contains("may have 16 descriptors") && run.errors.contains("ulimit -n"), "\(run.errors)")
                 #expect(run.errors.split(separator: "\n").count == 1, "\(run.errors)")
                 #expect(!FileManager.default.fileExists(atPath: installation.data))
             }
