@@ -55,10 +55,7 @@ package final class Adoption {
             }
             settled.merge(released) { $0 + $1 }
         }
-        var comparison = ShardComparison(RestoredShards(data, count: numbers.count, restored: numbers))
-        try comparison.run()
-        try comparison.post(comparison.result.debts)
-        return (settled, comparison.result)
+        return (settled, try RestoredShards(data, count: numbers.count, restored: numbers).settle())
     }
 
     private func use<Value>(

@@ -31,20 +31,31 @@ extension Connection {
                 DELETE FROM meta WHERE key = 'backup';
                 UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id';
                 """)
-            try connection.raiseMessageNumbers()
             try connection.record(placeIn: data, file: file)
             return settled
         }
     }
 
-    /// Continues the numbers of messages above all that were given after the copy was made: a batch drops a message whose
-    /// number is not greater than that of the last one of the same part.
-    private func raiseMessageNumbers() throws(StoreError) {
+    /// The greatest number of a message that a batch of this shard has taken in; 0 where there is none.
+    func newestMessage() throws(StoreError) -> Int64 {
+        guard version >= Schema.firstWithRelations else { return 0 }
+        return try Statement(
+            """
+            SELECT coalesce(max(CAST(CAST(d.result AS TEXT) AS INTEGER)), 0)
+            FROM remote_dependency d JOIN command c ON c.turn = d.child
+            WHERE c.relations & \(CommandRelations.batch.rawValue) AND d.result IS NOT NULL
+            """, sharing: self
+        ).first { row throws(StoreError) in row.int64(0) } ?? 0
+    }
+
+    /// Gives no message a number up to this.
+    func continueMessages(after number: Int64) throws(StoreError) {
+        guard version >= Schema.firstWithRelations else { return }
         try execute(
             """
             INSERT INTO sqlite_sequence(name, seq)
                 SELECT 'outbox', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'outbox');
-            UPDATE sqlite_sequence SET seq = max(seq, unixepoch() * 1000) WHERE name = 'outbox';
+            UPDATE sqlite_sequence SET seq = \(number) WHERE name = 'outbox' AND seq < \(number);
             """)
     }
 

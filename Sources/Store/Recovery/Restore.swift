@@ -133,10 +133,7 @@ package final class Restore {
             guard rename(copy, path) == 0 else { throw StoreError(SystemError("rename", copy)) }
         }
         try data.sync(data.path)
-        var comparison = ShardComparison(RestoredShards(data, count: shardCount, restored: numbers))
-        try comparison.run()
-        try comparison.post(comparison.result.debts)
-        return comparison.result
+        return try RestoredShards(data, count: shardCount, restored: numbers).settle()
     }
 
     /// Lets processes use the store.

@@ -16,6 +16,30 @@ final class RestoredShards: ShardAccess {
         self.restored = Set(restored)
     }
 
+    /// Posts what the shards owe each other.
+    /// - Returns: what they owed.
+    func settle() throws(StoreError) -> ShardDebts {
+        try continueMessages()
+        var comparison = ShardComparison(self)
+        try comparison.run()
+        try comparison.post(comparison.result.debts)
+        return comparison.result
+    }
+
+    /// A copy gives numbers again that were given after it was made, and a batch of another shard drops a message whose
+    /// number is not greater than that of the last one of the same part.
+    private func continueMessages() throws(StoreError) {
+        var newest: Int64 = 0
+        for shard in 0..<shardCount {
+            newest = max(
+                newest, try read(shard: shard) { connection throws(StoreError) in try connection.newestMessage() } ?? 0)
+        }
+        guard newest > 0 else { return }
+        for shard in 0..<shardCount {
+            try write(shard: shard) { connection throws(StoreError) in try connection.continueMessages(after: newest) }
+        }
+    }
+
     /// A shard that was not restored may be damaged or missing: its own restore compares it later.
     func read<Value>(
         shard: Int, _ body: (Connection) throws(StoreError) -> Value

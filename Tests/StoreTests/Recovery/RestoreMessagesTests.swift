@@ -249,6 +249,44 @@ import Testing
         try check(store)
     }
 
+    /// The copy gives numbers of messages again that the batch has seen, whatever the wall clock shows at the restore.
+    @Test func `a batch hears of a retried member of a restored shard`() throws {
+        let (batch, member, shard) = try {
+            let store = try rig.store()
+            try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
+            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+            let shard = (batch.shard(of: 4) + 1) % 4
+            let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
+            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let member = try #require(members.first { $0.shard(of: 4) == shard })
+            for other in members where other != member { try end(store, other) }
+            try rig.back(up: store)
+            // Messages that the copy does not know of.
+            for _ in 0..<5 {
+                let parent = try submit(store, to: shard)
+                _ = try submit(store, to: batch.shard(of: 4)) { $0.dependencies = [Dependency(on: parent)] }
+                try carry(store)
+                try end(store, parent)
+                try carry(store)
+            }
+            try store.seal(batch, now: .now)
+            try end(store, member, .failure(CommandFailure(.final, reason: "HTTP 404")))
+            try carry(store)
+            #expect(try store.command(batch)?.status == .tooManyTimes)
+            return (batch, member, shard)
+        }()
+        try rig.restore(shard: shard)
+        let store = try rig.store()
+        try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
+        try carry(store)
+        try end(store, member, .failure(CommandFailure(.final, reason: "HTTP 404")))
+        try carry(store)
+        _ = try store.retry(member, now: .now)
+        try runAll(store)
+        #expect(try store.command(batch)?.status == .success)
+        try check(store)
+    }
+
     @Test func `a batch whose members are lost ends without them`() throws {
         let (batch, shard) = try {
             let store = try rig.store()
