@@ -29,9 +29,9 @@ struct BatchChecker {
 
     /// - Parameters:
     ///   - expected: the members that its client has sent; nil where the client has died, or is not known.
-    ///   - members: the commands of the batch.
-    ///   - callbacks: the times of the transitions to `sent` of each callback.
-    mutating func check(_ batch: BatchState, expected: Int?, members: [Command], callbacks: [[Timestamp]]) {
+    ///   - members: the true times of the ends of the commands of the batch.
+    ///   - callbacks: the true times of the transitions to `sent` of each callback.
+    mutating func check(_ batch: BatchState, expected: Int?, members: [Timestamp?], callbacks: [[Timestamp?]]) {
         func violate(_ text: String) { violations.append("batch \(batch.command.id): \(text)") }
         guard batch.command.status.isFinal else { return violate("is \(batch.command.status)") }
         guard batch.open == 0 else { return violate("has ended, and \(batch.open) members have not") }
@@ -42,7 +42,7 @@ struct BatchChecker {
                 violate("its callback never ran")
                 continue
             }
-            if let last = members.map(\.updatedAt).max(), first < last {
+            if let first, let last = members.compactMap({ $0 }).max(), first < last {
                 violate("its callback ran before a member ended")
             }
         }

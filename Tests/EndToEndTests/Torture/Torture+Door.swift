@@ -37,12 +37,14 @@ extension Torture {
         ]
         if let key { arguments += ["-H", "Idempotency-Key: \(key)"] }
         while isUnderFire.load(ordering: .relaxed) {
-            let child = try installation.start(program: "/usr/bin/curl", arguments)
-            if let death {
-                try await Task.sleep(for: death)
-                child.signal(SIGKILL)
+            let response = try await gate.pass {
+                let child = try installation.start(program: "/usr/bin/curl", arguments)
+                if let death {
+                    try await Task.sleep(for: death)
+                    child.signal(SIGKILL)
+                }
+                return try await installation.finished(child).output
             }
-            let response = try await installation.finished(child).output
             let lines = response.split(whereSeparator: \.isNewline)
             // A response with 100 may come before.
             let status = lines.last { $0.hasPrefix("HTTP/1.1 ") }?.split(separator: " ").dropFirst().first
@@ -51,7 +53,7 @@ extension Torture {
                 guard let id = location?.split(separator: "/").last.flatMap({ CommandID($0) }) else {
                     return ledger.unexpected("an upload has no Location: \(response)")
                 }
-                return ledger.acknowledged(id, .put(path: "/put/\(name)", sha256: source.sha256))
+                return ledger.acknowledged(id, .spooled(path: "/put/\(name)", sha256: source.sha256))
             }
             // Nothing, 409 while the request of a killed client still runs, and 503 while the door stops.
             if let status, !["100", "409", "503"].contains(status) {

@@ -30,9 +30,13 @@ extension Torture {
             if deck.isEmpty { deck = Submission.deck.shuffled(using: &random) }
             switch deck.removeLast() {
             case .noops:
+                // A deadline is beyond what the clock may be ahead, so that only a jump can let it pass.
+                let deadline = (Timestamp.now + clock.offset + Self.age).description
                 let lines = (0..<bulk).map { index in
                     let limit = index % 3 == 0 ? #","limit":"\#(TortureChecker.limit)""# : ""
-                    return #"{"payload":{"milliseconds":\#(random.number(in: 0..<40))},"qos":"\#(quality)"\#(limit)}"#
+                    let until = index % 4 == 0 ? #","deadline":"\#(deadline)""# : ""
+                    let payload = #"{"milliseconds":\#(random.number(in: 0..<40))}"#
+                    return #"{"payload":\#(payload),"qos":"\#(quality)"\#(limit)\#(until)}"#
                 }
                 try await submit(["noop", "--payload", "-"], lines, number: made, killedAfter: death) { _ in .noop }
             case .puts:
@@ -106,23 +110,55 @@ extension Torture {
         _ arguments: [String], _ lines: [String]?, number: Int, killedAfter: Duration? = nil,
         _ kind: (Int) -> TortureLedger.Entry.Kind
     ) async throws -> [CommandID] {
-        let child = try installation.start(
-            program: "\(Installation.bin)/sluice",
-            ["flow", "batch"].contains(arguments.first) ? arguments : ["submit"] + arguments,
-            environment: drops(0.2, process: 1_000_000 + number),
-            input: lines.map { Array($0.joined(separator: "\n").utf8) })
-        if let killedAfter {
-            try await Task.sleep(for: killedAfter)
-            child.signal(SIGKILL)
+        try await gate.pass {
+            let child = try installation.start(
+                program: "\(Installation.bin)/sluice",
+                ["flow", "batch"].contains(arguments.first) ? arguments : ["submit"] + arguments,
+                environment: environment(drops: 0.2, process: 1_000_000 + number),
+                input: lines.map { Array($0.joined(separator: "\n").utf8) })
+            if let killedAfter {
+                try await Task.sleep(for: killedAfter)
+                child.signal(SIGKILL)
+            }
+            let finished = try await installation.finished(child)
+            // Exit code 75 (try again) is allowed. The UUIDs that were printed before it, or before a kill, are
+            // acknowledged.
+            if finished.code != 0, finished.code != 75, finished.ending != .signalled(SIGKILL) || killedAfter == nil {
+                ledger.unexpected("submit ended with \(finished.ending): \(finished.errors)")
+            }
+            for (index, id) in finished.ids.enumerated() { ledger.acknowledged(id, kind(index)) }
+            return finished.ids
         }
-        let finished = try await installation.finished(child)
-        // Exit code 75 (try again) is allowed. The UUIDs that were printed before it, or before a kill, are
-        // acknowledged.
-        if finished.code != 0, finished.code != 75, finished.ending != .signalled(SIGKILL) || killedAfter == nil {
-            ledger.unexpected("submit ended with \(finished.ending): \(finished.errors)")
+    }
+
+    /// How long a unique key is held, and how long after the submit a deadline comes: more than a step of the clock that
+    /// nobody can see, which is a day.
+    private static let age = Duration.seconds(30 * 3600)
+
+    /// Submits the same unique keys again and again. A jump of the clock frees none.
+    func holdUniqueKeys() async throws {
+        var holders: [Int: CommandID] = [:]
+        var number = 0
+        while isUnderFire.load(ordering: .relaxed) {
+            try await Task.sleep(for: .milliseconds(400))
+            number += 1
+            let key = number % 4
+            let restoresBefore = restores.withLock { $0.count }
+            let ids = try await submit(
+                ["noop", "--unique-key", "age \(key)", "--unique-for", "30h"], nil, number: 4_000_000 + number
+            ) { _ in .noop }
+            // A restore may have taken the holder back, and a step that nobody has seen may have freed the key.
+            let isSure = agesHold.load(ordering: .relaxed) && restores.withLock { $0.count } == restoresBefore
+            guard let id = ids.first, isSure else {
+                holders = [:]
+                continue
+            }
+            if let holder = holders[key], holder != id {
+                let settings = clock.settings.suffix(3).map { "\($0.offset) since \($0.since)" }
+                ledger.unexpected("the unique key of \(holder) is free after a jump, and \(id) has it: \(settings)")
+            }
+            holders[key] = id
         }
-        for (index, id) in finished.ids.enumerated() { ledger.acknowledged(id, kind(index)) }
-        return finished.ids
     }
 
     /// Cancels and retries some of the acknowledged commands, at most one each 150 ms.
@@ -155,11 +191,14 @@ extension Torture {
     /// - Returns: false when the request certainly had no effect (exit code 1: the status does not allow it).
     private func request(_ verb: String, _ id: CommandID, _ number: Int) async throws -> Bool {
         // The request itself is in the store; only its hint is dropped.
-        let finished = try await installation.sluice(
-            verb, "\(id)", environment: drops(0.2, process: 2_000_000 + number))
-        if ![0, 1, 75].contains(finished.code) {
+        let finished = try await gate.pass {
+            try await installation.sluice(
+                verb, "\(id)", environment: environment(drops: 0.2, process: 2_000_000 + number))
+        }
+        // A restore may have removed the command (66).
+        if ![0, 1, 75].contains(finished.code), finished.code != 66 || ledger.entries[id]?.mayBeLost != true {
             ledger.unexpected("\(verb) ended with \(finished.ending): \(finished.errors)")
         }
-        return finished.code != 1
+        return ![1, 66].contains(finished.code)
     }
 }

@@ -4,9 +4,9 @@ import Store
 import Synchronization
 import TestSupport
 
-/// Kills, stops and restarts a coordinator, three workers and a door by a schedule, while producers submit commands, a
-/// client uploads, and other processes cancel and retry commands. The schedule of faults and requests follows the clock;
-/// everything else awaits events.
+/// Runs a coordinator, three workers and a door, and does to them what a schedule says (``FaultSchedule``), while producers
+/// submit commands, a client uploads, and other processes cancel and retry commands. The schedule of faults and requests
+/// follows the clock; everything else awaits events.
 final class Torture: Sendable {
     static let workers = 3
     /// The coordinator, the workers and the door.
@@ -15,33 +15,38 @@ final class Torture: Sendable {
     let installation: Installation
     let receiver: MisbehavingReceiver
     let ledger: TortureLedger
-    private let store: SQLiteStore
+    let clock: TortureClock
+    /// Every process that opens the store passes it, but the services.
+    let gate = TortureGate()
+    /// Nil during a restore, which no process may see.
+    let opened: Mutex<SQLiteStore?>
     let seed: UInt64
     let sources: [(path: String, sha256: String)]
     let copies: String
 
-    /// The process of each slot, as in ``FaultSchedule``.
-    private let slots = Mutex([ChildProcess?](repeating: nil, count: Torture.slots))
-    private let doorPort: Int
-    /// The processes that a fault has hit. The coordinator may kill only a stopped one of them.
-    private let struck = Mutex<Set<Int32>>([])
+    let fleet = TortureFleet(slots: Torture.slots)
+    let doorPort: Int
     let isUnderFire = Atomic(true)
-    private let isDrained = Atomic(false)
-    private let isStopping = Atomic(false)
-    private let killed = Atomic(0)
-    private let stopped = Atomic(0)
-
-    var kills: Int { killed.load(ordering: .relaxed) }
-    var stops: Int { stopped.load(ordering: .relaxed) }
+    let isDrained = Atomic(false)
+    let isStopping = Atomic(false)
+    /// How many faults of each kind have hit something.
+    let hits = Mutex<[FaultSchedule.Name: Int]>([:])
+    /// The newest backup, and the number of acknowledged commands when it was begun.
+    let newestBackup = Mutex<(path: String, begun: Int)?>(nil)
+    /// The true times of the restores.
+    let restores = Mutex<[Timestamp]>([])
+    /// Whether no process has missed a change of the clock, so that no age may have passed by the end.
+    let agesHold = Atomic(true)
 
     init(
-        _ installation: Installation, receiver: MisbehavingReceiver, ledger: TortureLedger, store: SQLiteStore,
+        _ installation: Installation, receiver: MisbehavingReceiver, ledger: TortureLedger, clock: TortureClock,
         seed: UInt64
     ) throws {
         self.installation = installation
         self.receiver = receiver
         self.ledger = ledger
-        self.store = store
+        self.clock = clock
+        opened = Mutex(try installation.store())
         self.seed = seed
         doorPort = try freePort()
         var random = SeededRandom(seed: seed)
@@ -54,7 +59,7 @@ final class Torture: Sendable {
     }
 
     /// Runs the schedule, waits until every command has ended, and ends the processes in order.
-    func run(_ schedule: FaultSchedule, commandsPerKill: Int) async throws {
+    func run(_ schedule: FaultSchedule, commandsPerFault: Int) async throws {
         try await putSchedules()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for slot in 0..<Self.slots { group.addTask { try await self.superviseSlot(slot) } }
@@ -62,89 +67,22 @@ final class Torture: Sendable {
             // The drain can end only after the last submit.
             try await withThrowingTaskGroup(of: Void.self) { actors in
                 actors.addTask { try await self.inject(schedule) }
-                actors.addTask { try await self.produce(schedule.faults.count * commandsPerKill) }
+                actors.addTask { try await self.produce(schedule.faults.count * commandsPerFault) }
                 actors.addTask { try await self.uploadThroughDoor() }
                 actors.addTask { try await self.cancelAndRetry() }
+                actors.addTask { try await self.holdUniqueKeys() }
                 try await actors.waitForAll()
             }
+            try clock.set(.zero)
+            try await awaitSchedules()
             try await pauseSchedules()
-            try await sealBatches(store)
+            try await sealBatches(reading { $0 })
             try await drain()
             // The last kill comes before the first SIGTERM.
             try await poisoned
             try await finish()
             try await group.waitForAll()
         }
-    }
-
-    // MARK: Processes
-
-    /// The environment that drops a share of the messages of a process; the same seed drops the same messages.
-    /// - Parameter process: a number that no other process of the run has.
-    func drops(_ share: Double, process: Int) -> [String: String?] {
-        ["SLUICE_TEST_DROP": "\(share):\(seed &+ UInt64(process))"]
-    }
-
-    private func superviseSlot(_ slot: Int) async throws {
-        var incarnation = 0
-        while !isStopping.load(ordering: .relaxed) {
-            incarnation += 1
-            let environment = drops(0.05, process: slot * 10_000 + incarnation)
-            let child =
-                switch slot {
-                case 0: try installation.start("coordinator", environment: environment)
-                case Self.door:
-                    try installation.start("door", "--listen", "127.0.0.1:\(doorPort)", environment: environment)
-                default:
-                    try installation.start("worker", "--concurrency", "8", "--grace", "5s", environment: environment)
-                }
-            slots.withLock { $0[slot] = child }
-            let ending = await child.end
-            // A coordinator or a door may still find the lock of a killed one for a moment, and exits with 75.
-            let isExpected =
-                ending == .signalled(SIGKILL) && struck.withLock { $0.contains(child.pid) } || ending == .exited(0)
-                || (slot == 0 || slot == Self.door) && ending == .exited(75)
-            if !isExpected {
-                ledger.unexpected("\(child.name) ended with \(ending): \(child.errors.suffix(500))")
-                if incarnation > 5000 { return }
-            }
-        }
-    }
-
-    private func strike(_ child: ChildProcess?, _ number: Int32) -> Bool {
-        guard let child else { return false }
-        struck.withLock { _ = $0.insert(child.pid) }
-        return child.signal(number)
-    }
-
-    private func inject(_ schedule: FaultSchedule) async throws {
-        try await until("the first process of each slot") { self.slots.withLock { $0.allSatisfy { $0 != nil } } }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for fault in schedule.faults {
-                try await Task.sleep(for: fault.after)
-                switch fault.kind {
-                case .kill:
-                    // The slot may be empty between two processes. Kill the next one as soon as it exists.
-                    let child = try await awaited("a process to kill") {
-                        let child = self.slots.withLock { $0[fault.victim] }
-                        return self.strike(child, SIGKILL) ? child : nil
-                    }
-                    killed.add(1, ordering: .relaxed)
-                    // Before the end is recorded the process would count as ready.
-                    _ = await child.end
-                case .stop(let pause):
-                    guard let child = slots.withLock({ $0[fault.victim] }), strike(child, SIGSTOP) else { continue }
-                    stopped.add(1, ordering: .relaxed)
-                    guard let pause else { continue }
-                    group.addTask {
-                        try await Task.sleep(for: pause)
-                        child.signal(SIGCONT)
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        isUnderFire.store(false, ordering: .relaxed)
     }
 
     // MARK: The poison command
@@ -156,7 +94,7 @@ final class Torture: Sendable {
         ) { _ in .poison }.first
         guard let id else { return }
         while let worker = try await killExecutor(of: id) {
-            killed.add(1, ordering: .relaxed)
+            hit(.kill)
             _ = await worker.end
         }
     }
@@ -167,13 +105,16 @@ final class Torture: Sendable {
         var victim: ChildProcess?
         try await until("the next execution of the poison command", within: .seconds(1200)) {
             if self.isDrained.load(ordering: .relaxed) { return true }
-            guard let command = try? self.store.command(id) else { return false }
-            if command.status == .tooManyTimes { return true }
-            guard command.status == .sent, let seat = command.seat,
-                let session = try? self.store.sessions().first(where: { $0.seat == seat })
-            else { return false }
-            let worker = self.slots.withLock { $0.first { $0?.pid == session.pid } ?? nil }
-            guard self.strike(worker, SIGKILL) else { return false }
+            let pid = try? await self.reading { store -> Int32? in
+                guard let command = try store.command(id) else { return nil }
+                // A restore may take it back to an earlier moment.
+                if command.status == .tooManyTimes, !self.isUnderFire.load(ordering: .relaxed) { return 0 }
+                guard command.status == .sent, let seat = command.seat else { return nil }
+                return try store.sessions().first { $0.seat == seat }?.pid
+            }
+            guard let pid = pid ?? nil else { return false }
+            if pid == 0 { return true }
+            guard let worker = self.fleet.process(pid), self.fleet.strike(worker, SIGKILL) else { return false }
             victim = worker
             return true
         }
@@ -182,25 +123,23 @@ final class Torture: Sendable {
 
     // MARK: The end
 
-    private static let door = slots - 1
+    static let door = slots - 1
     var doorOrigin: String { "http://127.0.0.1:\(doorPort)" }
 
     /// Whether every slot has a ready process: coordinator and door hold their locks, and each worker has a session.
-    private var isReady: Bool {
-        get throws {
-            let seated = Set(try store.sessions().map(\.pid))
+    var isReady: Bool {
+        get async throws {
+            let seated = try await reading { Set(try $0.sessions().map(\.pid)) }
             let run = DataDirectory(path: installation.data).run
             func holds(_ lock: RunDirectory.Lock, _ child: ChildProcess) -> Bool {
                 String(decoding: contents(of: run.lock(lock)) ?? [], as: UTF8.self) == "\(child.pid)\n"
             }
-            return slots.withLock { slots in
-                slots.enumerated().allSatisfy { slot, child in
-                    guard let child, child.ending == nil else { return false }
-                    return switch slot {
-                    case 0: holds(.coordinator, child)
-                    case Self.door: holds(.door, child)
-                    default: seated.contains(child.pid)
-                    }
+            return fleet.processes.enumerated().allSatisfy { slot, child in
+                guard let child, child.ending == nil else { return false }
+                return switch slot {
+                case 0: holds(.coordinator, child)
+                case Self.door: holds(.door, child)
+                default: seated.contains(child.pid)
                 }
             }
         }
@@ -212,19 +151,20 @@ final class Torture: Sendable {
     private func waitForStoppedWorkers() async throws {
         do {
             try await until("the end of the stopped workers", within: .seconds(60)) {
-                let seated = Set(try self.store.sessions().map(\.pid))
-                let hanging = self.slots.withLock { $0 }.compactMap { $0 }.filter(\.isStopped)
+                let seated = try await self.reading { Set(try $0.sessions().map(\.pid)) }
+                let hanging = self.fleet.processes.compactMap { $0 }.filter(\.isStopped)
                 for child in hanging where !seated.contains(child.pid) { child.signal(SIGCONT) }
                 return !hanging.contains { seated.contains($0.pid) }
             }
         } catch let missed as Missed {
             ledger.unexpected("a worker is stopped, and the coordinator does not kill it: \(missed)")
-            for child in slots.withLock({ $0 }) { child?.signal(SIGCONT) }
+            for child in fleet.processes { child?.signal(SIGCONT) }
         }
     }
 
     private func drain() async throws {
         try await waitForStoppedWorkers()
+        let store = try await reading { $0 }
         do {
             try await installation.drained(store, within: .seconds(180))
         } catch {
@@ -241,29 +181,19 @@ final class Torture: Sendable {
 
     private func finish() async throws {
         // After the last fault a slot may be empty, or have a process that cannot handle a signal yet.
-        try await until("a ready process in each slot") { try self.isReady }
+        try await until("a ready process in each slot", within: .seconds(60)) { try await self.isReady }
         isStopping.store(true, ordering: .relaxed)
         for slot in (0..<Self.slots).reversed() {
-            guard let child = slots.withLock({ $0[slot] }) else { continue }
+            guard let child = fleet.processes[slot] else { continue }
             let asked = "\(Timestamp.now)\(child.isStopped ? ", when it was stopped" : "")"
             child.signal(SIGTERM)
             let ending = try await child.end(within: .seconds(40))
             if ending != .exited(0) {
-                let coordinator = slots.withLock { $0[0] }
+                let coordinator = fleet.processes[0]
                 ledger.unexpected(
                     "\(child.name) (\(child.pid)) ended with \(ending) after SIGTERM at \(asked): "
                         + "\(child.errors.suffix(500)) the coordinator: \(coordinator?.errors.suffix(2000) ?? "-")")
             }
         }
-    }
-}
-
-extension ChildProcess {
-    /// Whether SIGSTOP has stopped the process, or a signal has killed it and its end is not recorded yet.
-    fileprivate var isStopped: Bool {
-        // The format is “12 (a name with any characters) T …”.
-        let status = String(decoding: contents(of: "/proc/\(pid)/stat") ?? [], as: UTF8.self)
-        let state = status.split(separator: ")").last?.split(separator: " ").first ?? "X"
-        return ending == nil && ["T", "Z", "X"].contains(state)
     }
 }

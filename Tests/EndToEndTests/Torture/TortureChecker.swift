@@ -16,8 +16,16 @@ struct TortureChecker {
     static let limit = "torture"
 
     private(set) var violations: [String] = []
-    /// When commands with the rate limit were claimed.
+    private let clock: [TortureClock.Setting]
+    private let restores: [Timestamp]
+    /// The true times at which commands with the rate limit were claimed.
     private var starts: [Timestamp] = []
+    /// The true times of the transitions to `sent` of each command; nil where two settings of the clock explain it.
+    private var sent: [CommandID: [Timestamp?]] = [:]
+    /// The true time of the last transition of each command.
+    private var ends: [CommandID: Timestamp] = [:]
+    /// The numbers of the first and the last transition of each command.
+    private var numbers: [CommandID: ClosedRange<Int64>] = [:]
     /// The number of commands with each final status.
     private(set) var endings: [CommandStatus: Int] = [:]
     /// The number of healthy commands by the number of deaths that they were charged with.
@@ -33,8 +41,10 @@ struct TortureChecker {
     var repeatedMessages: Int { messages.values.count { $0.count(where: \.isWhole) > 1 } }
 
     init(
-        store: SQLiteStore, ledger: TortureLedger, requests: [ReceivedRequest], runs: [String]
+        store: SQLiteStore, ledger: TortureLedger, requests: [ReceivedRequest], runs: [String],
+        clock: [TortureClock.Setting], restores: [Timestamp]
     ) {
+        (self.clock, self.restores) = (clock, restores)
         entries = ledger.entries
         sealed = ledger.sealed
         self.store = store
@@ -49,7 +59,7 @@ struct TortureChecker {
         try checkTransitions(commands)
         checkStarts()
         try checkCounts(commands)
-        var schedules = ScheduleChecker()
+        var schedules = ScheduleChecker(isClockSet: clock.count > 1, numbers: numbers)
         for schedule in try store.schedules() { schedules.check(schedule, commands.values) }
         violations += schedules.violations
         fired = schedules.fired
@@ -73,20 +83,29 @@ struct TortureChecker {
 
     private mutating func checkBatches(_ commands: [CommandID: Command]) throws {
         let members = Dictionary(grouping: commands.values.filter { $0.batch != nil }) { $0.batch }
-        var callbacks: [CommandID: [[Timestamp]]] = [:]
+        var callbacks: [CommandID: [[Timestamp?]]] = [:]
         for id in commands.keys {
             guard let batch = try store.dependencies(of: id, limit: 1)?.flow else { continue }
-            callbacks[batch, default: []].append(try store.timeline(id).filter { $0.status == .sent }.map(\.at))
+            callbacks[batch, default: []].append(sent[id] ?? [])
         }
         var checker = BatchChecker()
+        var restoredBatches = 0
         for id in commands.values.filter({ $0.type == CommandType.batch }).map(\.id) {
             guard let batch = try store.batch(id) else { continue }
             var expected: Int?
             if case .batch(let count) = entries[id]?.kind, !sealed.contains(id) { expected = count }
-            checker.check(batch, expected: expected, members: members[id] ?? [], callbacks: callbacks[id] ?? [])
+            // A restore takes members and the batch back to different moments; the batch ends nevertheless.
+            if entries[id]?.restored ?? 0 > 0 {
+                if !batch.command.status.isFinal { violations.append("batch \(id), restored, has not ended") }
+                restoredBatches += 1
+                continue
+            }
+            checker.check(
+                batch, expected: expected, members: (members[id] ?? []).map { ends[$0.id] },
+                callbacks: callbacks[id] ?? [])
         }
         violations += checker.violations
-        batches = checker.ended
+        batches = checker.ended + restoredBatches
     }
 
     // MARK: Acknowledged commands and received files
@@ -104,13 +123,13 @@ struct TortureChecker {
         }
         for (id, entry) in entries {
             guard let command = commands[id] else {
-                violations.append("\(id) was acknowledged and is lost")
+                if !entry.mayBeLost { violations.append("\(id) was acknowledged and is lost") }
                 continue
             }
             endings[command.status, default: 0] += 1
             if !command.status.isFinal { violations.append("\(id) has not ended: \(say(command))") }
             if entry.kind != .poison { crashes[command.crashes, default: 0] += 1 }
-            if command.status == .tooManyTimes, entry.kind != .poison {
+            if command.status == .tooManyTimes, entry.kind != .poison, !entry.isLostSpool {
                 let timeline = ((try? store.timeline(id)) ?? []).map { "\($0.at) \($0.status) \($0.reason ?? "")" }
                 violations.append(
                     "\(entry.kind) \(id) to a healthy destination was given up: \(say(command)): "
@@ -132,7 +151,9 @@ struct TortureChecker {
             // checkBatches looks at its members.
             case .noop, .batch:
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
-            case .put(let path, let sum):
+            // A restore does not put back the files of the spool.
+            case .spooled where entry.restored > 0 && command.status == .tooManyTimes: break
+            case .put(let path, let sum), .spooled(let path, let sum):
                 if command.status != .success, entry.cancelled == 0 { violations.append("\(id): \(say(command))") }
                 if command.status == .success, arrived[path] != [sum] {
                     let seen = requests.filter { $0.key == id.description || $0.target == path }.map {
@@ -163,8 +184,10 @@ struct TortureChecker {
     private mutating func checkOnce(
         _ name: String, _ command: Command, _ entry: TortureLedger.Entry, _ count: Int
     ) {
-        if count > 1 + entry.retried {
-            violations.append("the \(name) of \(command.id) ran \(count) times, retried \(entry.retried) times")
+        if count > 1 + entry.retried + entry.restored {
+            violations.append(
+                "the \(name) of \(command.id) ran \(count) times, retried \(entry.retried) times, restored "
+                    + "\(entry.restored) times")
         }
         if command.status == .success, count == 0 { violations.append("the \(name) of \(command.id) never ran") }
         if command.status != .success, command.status != .inDoubt, entry.cancelled == 0 {
@@ -206,6 +229,7 @@ struct TortureChecker {
             var holders: [String: Set<CommandID>] = [:]
             var seats: [CommandID: [Int: Set<Int>]] = [:]
             var after: Int64 = 0
+            var times = TrueTimes(clock, until: .now)
             while true {
                 let page = try store.events(shard: shard, after: after, limit: 1000)
                 guard let final = page.last else { break }
@@ -217,9 +241,14 @@ struct TortureChecker {
                     }
                     after = transition.seq
                     check(transition, after: last[transition.id])
-                    if transition.status == .queued, commands[transition.id]?.limit != nil {
-                        starts.append(transition.at)
+                    let at = read(times.next(transition.at), of: transition, shard)
+                    if transition.status == .queued, commands[transition.id]?.limit != nil, let at {
+                        starts.append(at)
                     }
+                    if transition.status == .sent { sent[transition.id, default: []].append(at) }
+                    ends[transition.id] = at
+                    let first = numbers[transition.id]?.lowerBound ?? transition.seq
+                    numbers[transition.id] = first...transition.seq
                     if let key = commands[transition.id]?.orderingKey { checkOrder(key, transition, &holders) }
                     if let seat = transition.seat, transition.claim > 0 {
                         seats[transition.id, default: [:]][transition.claim, default: []].insert(seat)
@@ -239,6 +268,21 @@ struct TortureChecker {
                     violations.append("\(id) is \(command.status) and its last transition says \(transition.status)")
                 }
             }
+        }
+    }
+
+    /// - Returns: the true time; nil where two settings of the clock explain it.
+    private mutating func read(
+        _ reading: TrueTimes.Reading, of transition: Transition, _ shard: Int
+    ) -> Timestamp? {
+        switch reading {
+        case .at(let time): return time
+        case .ambiguous: return nil
+        case .impossible:
+            violations.append(
+                "shard \(shard), transition \(transition.seq): no clock showed \(transition.at), the time at which "
+                    + "\(transition.id) came to \(transition.status)")
+            return nil
         }
     }
 
@@ -264,7 +308,13 @@ struct TortureChecker {
     /// In no window do more commands start than rate and burst allow.
     private mutating func checkStarts() {
         var smallest = Double.infinity
+        var restores = restores[...]
         for (index, time) in starts.sorted().enumerated() {
+            // A restore takes back what the limit has counted.
+            if let restore = restores.first, restore < time {
+                smallest = .infinity
+                restores.removeFirst()
+            }
             let level = Double(index) - Double(time.milliseconds) / 1000 * 40
             smallest = min(smallest, level)
             // Times are whole milliseconds.
@@ -296,5 +346,13 @@ struct TortureChecker {
             let real = commands.values.count { $0.status == status }
             if counts[status] != real { violations.append("counts say \(counts[status]) \(status), there are \(real)") }
         }
+    }
+}
+
+extension TortureLedger.Entry {
+    /// Whether its file may be gone because a restore took it back to before its end.
+    fileprivate var isLostSpool: Bool {
+        if case .spooled = kind { return restored > 0 }
+        return false
     }
 }

@@ -1,8 +1,8 @@
 import Commands
 import Synchronization
 
-/// The certain knowledge outside of the store: the acknowledged commands, and the requests to cancel and
-/// retry them.
+/// The certain knowledge outside of the store: the acknowledged commands, the requests to cancel and retry them, and the
+/// restores that took them back.
 final class TortureLedger: Sendable {
     struct Entry: Sendable {
         enum Kind: Sendable, Equatable {
@@ -10,6 +10,8 @@ final class TortureLedger: Sendable {
             case noop
             /// A PUT of these bytes to a path that no other command has.
             case put(path: String, sha256: String)
+            /// A file that the door has taken, and that is spooled until it has arrived at the path.
+            case spooled(path: String, sha256: String)
             /// A POST, which is not idempotent.
             case post(path: String)
             /// An upload or a download to this path.
@@ -28,6 +30,10 @@ final class TortureLedger: Sendable {
         /// The number of cancellation requests that were not refused.
         var cancelled = 0
         var retried = 0
+        /// The number of restores that took the command back to an earlier moment.
+        var restored = 0
+        /// Whether it was acknowledged after the backup was begun that replaced its shard.
+        var mayBeLost = false
     }
 
     private struct State {
@@ -42,6 +48,7 @@ final class TortureLedger: Sendable {
     /// Records that a UUID was printed: from now on the command must not be lost.
     func acknowledged(_ id: CommandID, _ kind: Entry.Kind) {
         state.withLock {
+            guard $0.entries[id] == nil else { return }
             $0.entries[id] = Entry(kind: kind)
             $0.order.append(id)
         }
@@ -56,6 +63,22 @@ final class TortureLedger: Sendable {
     /// Records that a batch lacks members, because its client was killed.
     func sealed(_ id: CommandID) { state.withLock { _ = $0.sealed.insert(id) } }
     func unexpected(_ what: String) { state.withLock { $0.unexpected.append(what) } }
+
+    /// Records that a backup was put back.
+    /// - Parameters:
+    ///   - begun: the number of acknowledged commands when the backup was begun.
+    ///   - shard: the restored shard; nil for all.
+    func restored(begun: Int, shard: Int?, of shardCount: Int) {
+        state.withLock { state in
+            for (number, id) in state.order.enumerated() {
+                let isOfShard = shard == nil || id.shard(of: shardCount) == shard
+                let isBatch = if case .batch = state.entries[id]?.kind { true } else { false }
+                // The members of a batch are in every shard.
+                if isOfShard || isBatch { state.entries[id]?.restored += 1 }
+                if isOfShard, number >= begun { state.entries[id]?.mayBeLost = true }
+            }
+        }
+    }
 
     var entries: [CommandID: Entry] { state.withLock { $0.entries } }
     var order: [CommandID] { state.withLock { $0.order } }
