@@ -55,13 +55,24 @@ struct BacklogCursors: Sendable {
         var isEnd: Bool
     }
 
+    /// Which sources that a sweep has found are read first.
+    enum Urgency: CaseIterable {
+        /// Of high QoS, without a destination, or of a destination that answers.
+        case first
+        /// Of a destination of which nothing is known.
+        case second
+        /// Of a destination that does not answer.
+        case last
+    }
+
     private var cursors: [Source: Cursor] = [:]
     /// Shards in which each key has a cursor.
     private var shards: [ReadyKey: Set<Int>] = [:]
     /// Sources to be looked at, because they are new, have moved, or memory holds less of them.
     private var open: Set<Source> = []
-    /// The same of destinations that do not answer: they are looked at when no other source is to be read.
-    private var postponed: Set<Source> = []
+    /// The same of other destinations, by urgency: they are looked at when no source before them is to be read. A new
+    /// coordinator beside 20,000 destinations reads them for seconds, and must not begin with dead ones.
+    private var postponed: [Urgency: Set<Source>] = [:]
     private var reading = 0
     private var unrunnable: [Source: Unrunnable] = [:]
 
@@ -103,16 +114,15 @@ struct BacklogCursors: Sendable {
     private mutating func remove(_ source: Source) {
         guard cursors.removeValue(forKey: source) != nil else { return }
         open.remove(source)
-        postponed.remove(source)
+        for urgency in postponed.keys { postponed[urgency]?.remove(source) }
         shards[source.key]?.remove(source.shard)
         if shards[source.key]?.isEmpty == true { shards[source.key] = nil }
     }
 
     /// A sweep found ready commands of these keys in a shard: each is read from its oldest, or from behind
     /// the commands that no worker can run.
-    /// - Parameter isFailing: whether a destination does not answer.
     mutating func found(
-        _ keys: Set<ReadyKey>, shard: Int, isFailing: (Destination) -> Bool = { _ in false }, now: MonotonicTime
+        _ keys: Set<ReadyKey>, shard: Int, urgency: (ReadyKey) -> Urgency = { _ in .first }, now: MonotonicTime
     ) {
         unrunnable = unrunnable.filter { source, unrunnable in
             if source.shard != shard { return true }
@@ -125,10 +135,10 @@ struct BacklogCursors: Sendable {
             let source = Source(shard: shard, key: key)
             if cursors[source] == nil {
                 set(source, Cursor(afterTurn: unrunnable[source]?.upTo ?? 0, isUnrunnable: true))
-                if isFailing(source.key.destination) {
-                    open.remove(source)
-                    postponed.insert(source)
-                }
+                let urgency = urgency(key)
+                guard urgency != .first else { continue }
+                open.remove(source)
+                postponed[urgency, default: []].insert(source)
             }
         }
     }
@@ -152,12 +162,14 @@ struct BacklogCursors: Sendable {
 
     // MARK: Reading
 
-    var hasOpenings: Bool { !open.isEmpty || !postponed.isEmpty }
+    var hasOpenings: Bool { !open.isEmpty || postponed.contains { !$0.value.isEmpty } }
 
     /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there
     /// is none, or where ``maxReading`` are being read.
     mutating func takeOpening() -> Opening? {
-        while reading < Self.maxReading, let source = open.popFirst() ?? postponed.popFirst() {
+        while reading < Self.maxReading,
+            let source = open.popFirst() ?? postponed[.second]?.popFirst() ?? postponed[.last]?.popFirst()
+        {
             guard let cursor = cursors[source], !cursor.isReading else { continue }
             return Opening(source: source, afterTurn: cursor.afterTurn, stride: cursor.stride)
         }

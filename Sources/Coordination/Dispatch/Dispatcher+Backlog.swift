@@ -54,7 +54,13 @@ extension Dispatcher {
         guard !locked.contains(shard) else { return }
         let controller = links.controller
         backlog.found(
-            keys, shard: shard, isFailing: { controller.isFailing(LinkKey($0, .up)) }, now: now)
+            keys, shard: shard,
+            urgency: { key in
+                let link = LinkKey(key.destination, .up)
+                if key.destination == .none || controller.isProven(link) { return .first }
+                if controller.isFailing(link) { return .last }
+                return key.qos.serviceClass == .high ? .first : .second
+            }, now: now)
     }
 
     /// The reads to start now: every destination and quality of service that runs low.

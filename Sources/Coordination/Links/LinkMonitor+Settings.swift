@@ -50,7 +50,7 @@ extension LinkMonitor {
             guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
             dispatch.dispatcher.links.restore(link.memory, of: link.key, now: now)
             log.offlineSince[link.key] = link.offlineSince
-            log.known(link.key)
+            log.known(link.key, link.signature, now: now)
             if let destination = link.key.destination, let circuitBreaker = link.circuitBreaker {
                 dispatch.dispatcher.links.restore(circuitBreaker, of: destination, wall: .now, now: now)
             }
@@ -61,14 +61,13 @@ extension LinkMonitor {
     func settingUpdate(
         of state: LinkState, isActive: Bool, _ controller: NetworkController, now: MonotonicTime
     ) -> LinkSettingUpdate? {
-        // People read the number while no coordinator counts, so only each doubling of it is worth a write.
-        let circuitBreaker = state.circuitBreaker.map { "\($0.cause) \(String($0.waiting, radix: 2).count)" }
-        let signature = "\(state.level) \(state.isForced) \(circuitBreaker ?? "")"
+        let circuitBreaker = state.circuitBreaker?.map(Self.clock())
+        let signature = LinkLog.signature(state.level, isForced: state.isForced, circuitBreaker)
         // Update the stored setting once when a link goes idle; never create one for an idle link.
         guard
             isActive || state.level > .good || circuitBreaker != nil || state.isForced
                 || log.differs(signature, of: state.key),
-            log.isNews(signature, of: state.key, isActive: isActive, now: now)
+            log.isNews(signature, of: state.key, isActive: state.inFlight + state.highInFlight > 0, now: now)
         else { return nil }
         let value = StoredLink.setting(
             report(of: state, controller, now: now), controller.history(of: state.key, now: now))

@@ -188,7 +188,7 @@ final class LinkMonitor {
     }
 
     /// The wall-clock time of instants.
-    private static func clock() -> (MonotonicTime) -> Timestamp {
+    static func clock() -> (MonotonicTime) -> Timestamp {
         let (wall, now) = (Timestamp.now, MonotonicTime.now)
         return { wall + ($0 - now) }
     }

@@ -11,6 +11,8 @@ struct StoredLink {
     var offlineSince: Timestamp?
     /// Of the destination, unless traffic flowed.
     var circuitBreaker: CircuitBreakerState<Timestamp>?
+    /// Of the state that the setting has (``LinkLog/signature(_:isForced:_:)``).
+    var signature: String
 
     /// A setting that is older says nothing about the link's level now.
     private static let memory: Duration = .seconds(120)
@@ -58,6 +60,8 @@ struct StoredLink {
             memory.reason = report.reason
         }
         circuitBreaker = report?.circuitBreaker
+        signature = LinkLog.signature(
+            report?.level ?? .unknown, isForced: report?.isForced ?? false, report?.circuitBreaker)
         guard isOffline, let since = report?.since else { return }
         let unwatched = now - max(writtenAt, watchedAt ?? .zero) - LinkLog.maxSilence
         offlineSince = min(since + max(unwatched, .zero), now)

@@ -3,6 +3,7 @@ import Host
 import NetworkControl
 import Store
 import Testing
+import Wire
 
 @testable import Coordination
 
@@ -87,13 +88,26 @@ import Testing
         #expect(take(&queue) == 6 && take(&queue) == nil)
     }
 
-    @Test func `keys of destinations that fail are read behind all others`() {
+    @Test func `keys of destinations that answer are read first, and those of destinations that fail last`() {
         var cursors = BacklogCursors()
         let keys = (1...6).map { ReadyKey(destination: host($0), qos: .default) }
-        cursors.found(Set(keys), shard: 0, isFailing: { $0 != host(6) && $0 != host(3) }, now: .zero)
+        let urgencies: [BacklogCursors.Urgency] = [.last, .second, .first, .last, .second, .first]
+        cursors.found(
+            Set(keys), shard: 0, urgency: { key in urgencies[keys.firstIndex(of: key) ?? 0] }, now: .zero)
         let order = (1...6).compactMap { _ in cursors.takeOpening()?.source.key.destination }
-        #expect(Set(order.prefix(2)) == [host(3), host(6)] && Set(order).count == 6)
-        #expect(!cursors.hasOpenings)
+        #expect(Set(order.prefix(2)) == [host(3), host(6)] && Set(order[2..<4]) == [host(2), host(5)])
+        #expect(Set(order).count == 6 && !cursors.hasOpenings)
+    }
+
+    @Test func `a command without a destination is read before thousands of unknown and dead destinations`() {
+        var dispatcher = Dispatcher(shardCount: 1)
+        let hello = Hello(pid: 1, startTime: 1, bootID: "b", concurrency: 4, types: ["noop"], executing: [])
+        dispatcher.workerJoined(WorkerRecord(seat: 0, epoch: 1, hello: hello))
+        let keys = (1...2000).map { ReadyKey(destination: host($0), qos: .default) }
+        let own = ReadyKey(destination: .none, qos: .background)
+        dispatcher.found(Set(keys + [own]), shard: 0, now: .zero)
+        let first = dispatcher.refills()
+        #expect(first.first?.key == own && first.count < 100)
     }
 
     @Test func `a full window of a quality of service drops its last command`() {

@@ -17,6 +17,16 @@ import Testing
         #expect(value(log.isNews("poor", of: key, isActive: true, now: after(119))))
     }
 
+    @Test func `a setting that another coordinator left is written again only where it says something else`() {
+        var log = LinkLog()
+        let signature = LinkLog.signature(.offline, isForced: false, nil)
+        log.known(key, signature, now: .zero)
+        #expect(!value(log.isNews(signature, of: key, isActive: false, now: after(600))))
+        #expect(!log.differs(signature, of: key))
+        let other = LinkLog.signature(.unknown, isForced: false, nil)
+        #expect(log.differs(other, of: key) && value(log.isNews(other, of: key, isActive: false, now: after(600))))
+    }
+
     @Test func `a jump of the wall clock does not make an outage longer`() {
         var log = LinkLog()
         log.offlineSince[key] = Timestamp(milliseconds: 1000)
