@@ -10,8 +10,11 @@ extension Admission {
         host.heldHigh = counts.total.high
         host.linked = counts.linked.others
         host.linkedHigh = counts.linked.high
-        host.mayProbe = probes.admits(isFailing: true, slots: host.slots, now: now)
-        host.mayTryNew = probes.admits(isFailing: false, slots: host.slots, now: now)
+        let (high, others) = (probes[isHigh: true], probes[isHigh: false])
+        host.mayProbe = others.admits(isFailing: true, slots: host.slots, now: now)
+        host.mayTryNew = others.admits(isFailing: false, slots: host.slots, now: now)
+        host.mayProbeHigh = high.admits(isFailing: true, slots: host.slots, now: now)
+        host.mayTryNewHigh = high.admits(isFailing: false, slots: host.slots, now: now)
     }
 
     /// The bounds for commands of one destination and quality of service.

@@ -51,9 +51,12 @@ package struct Admission: Sendable {
         /// Extra slots that are free in all workers, and the workers.
         var freeExtras = 8
         var workers = 2
-        /// The budget lets a failing destination be tried, and one that was never tried.
+        /// The budget of middle and low QoS lets a failing destination be tried, and one that was never tried.
         var mayProbe = true
         var mayTryNew = true
+        /// The same of the budget of high QoS.
+        var mayProbeHigh = true
+        var mayTryNewHigh = true
 
         init() {}
     }
@@ -75,7 +78,7 @@ package struct Admission: Sendable {
     static let maxExtras = 4
 
     private(set) var counts = SlotCounts()
-    private(set) var probes = ProbeBudget()
+    private(set) var probes = ProbeBudgets()
     var failureWaits = LinkFailureWaits()
     private(set) var pauses = PauseTable()
 
@@ -91,7 +94,9 @@ package struct Admission: Sendable {
         case .offline: return .waits(AdmissionWait(.offline))
         case .circuitBreaker: return .waits(AdmissionWait(.circuitBreaker))
         case .probe:
-            guard host.mayProbe else { return .waits(AdmissionWait(.probes)) }
+            guard serviceClass == .high ? host.mayProbeHigh : host.mayProbe else {
+                return .waits(AdmissionWait(.probes))
+            }
             guard host.isFull, serviceClass != .high else { return .admitted(.ordinary) }
             return extra(load, host) ? .admitted(.extra) : .waits(AdmissionWait(.slots, host.held, of: host.slots))
         }
@@ -127,6 +132,10 @@ package struct Admission: Sendable {
     private static func high(_ load: Load, _ host: Host) -> Verdict {
         if load.allowance.blocked.contains(.userInitiated), load.allowance.blocked.contains(.userInteractive) {
             return .waits(AdmissionWait(.level))
+        }
+        if !load.isProven {
+            if load.isFailing, !host.mayProbeHigh { return .waits(AdmissionWait(.probes)) }
+            if !load.isFailing, !host.mayTryNewHigh { return .waits(AdmissionWait(.untried)) }
         }
         if load.held.high >= load.allowance.slowStart {
             return .waits(AdmissionWait(.slowStart, load.held.high, of: load.allowance.slowStart))
@@ -177,7 +186,7 @@ package struct Admission: Sendable {
     /// A command takes a slot as the verdict said.
     mutating func began(_ grant: Grant, now: MonotonicTime) {
         counts.count(grant.destination, grant.serviceClass, isExtra: grant.isExtra, by: 1)
-        if let isFailing = grant.probe { probes.began(isFailing: isFailing, now: now) }
+        if let isFailing = grant.probe { probes[isHigh: grant.isHigh].began(isFailing: isFailing, now: now) }
     }
 
     /// The command leaves its slot.
@@ -188,15 +197,8 @@ package struct Admission: Sendable {
 
     /// A probe has ended, or has shown that it is not one any more.
     mutating func endProbe(_ grant: Grant, isAnswered: Bool, now: MonotonicTime) {
-        if let wasFailing = grant.probe { probes.ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now) }
-    }
-
-    /// Failing destinations that may be tried now.
-    func freeProbes(slots: Int, now: MonotonicTime) -> Int { probes.free(slots: slots, now: now) }
-
-    /// When the next probe is paid for; nil where the end of another is awaited.
-    func nextProbe(slots: Int, now: MonotonicTime) -> MonotonicTime? {
-        probes.freeForFailing(slots: slots) > 0 ? probes.nextToken(now: now) ?? now : nil
+        guard let wasFailing = grant.probe else { return }
+        probes[isHigh: grant.isHigh].ended(wasFailing: wasFailing, isAnswered: isAnswered, now: now)
     }
 
     mutating func setPauses(_ pauses: [Pause]) {
@@ -212,5 +214,7 @@ package struct Admission: Sendable {
         var isPaced = false
         /// It is a probe; true where the destination was failing.
         var probe: Bool?
+
+        var isHigh: Bool { serviceClass == .high }
     }
 }

@@ -10,6 +10,9 @@ internal import Host
 ///
 /// Destinations that failed hold at most half of the slots. Each attempt may last as long as a connect, 10 s, or a
 /// look-up, 40 s, and a destination that was never tried would wait for their ends.
+///
+/// High QoS has a budget of its own (``ProbeBudgets``), as it has slots of its own: without a bound, 32 high commands to
+/// dead destinations held every slot of two workers of 8 for 40 s, and a living one of any class waited for their ends.
 struct ProbeBudget: Sendable {
     /// Failed attempts a second, and in one moment: about 5 % of a core for the coordinator (2 ms each,
     /// measured).
@@ -67,5 +70,16 @@ struct ProbeBudget: Sendable {
 
     private func tokens(now: MonotonicTime) -> Double {
         min(tokens + max(now - filledAt, .zero).seconds * Self.rate, Self.burst)
+    }
+}
+
+/// The budgets for probes of high QoS, and of middle and low QoS.
+struct ProbeBudgets: Sendable {
+    private var high = ProbeBudget()
+    private var others = ProbeBudget()
+
+    subscript(isHigh isHigh: Bool) -> ProbeBudget {
+        get { isHigh ? high : others }
+        set { if isHigh { high = newValue } else { others = newValue } }
     }
 }

@@ -194,6 +194,7 @@ actor Coordinator: LoopCallbackOwner {
         // Their transitions were lost.
         unavailable = [:]
         sweeper.sweep()
+        dispatch.dispatcher.wakeLiving()
         schedules.sweep(now: now)
         control.loadCancellationRequests()
         control.loadPauses()

@@ -23,6 +23,7 @@ extension Dispatcher {
         rates.wereReady(commands, now: now)
         for command in commands where inFlight[command.id] == nil && isWanted(command) {
             links.register(command.destination, CommandType.direction(of: command.type), now: now)
+            if !lookedUp.isEmpty { lookedUp[command.destination] = nil }
             if let out = queue.insert(command) { backlog.left(out, shard: out.id.shard(of: shardCount)) }
             scheduleProbe(of: command.destination)
         }

@@ -14,23 +14,27 @@ extension Dispatcher {
     /// A first try that has no answer after this time makes way.
     private static let maxSilence: Duration = .milliseconds(500)
     private static let yieldInterval: Duration = .milliseconds(100)
-    /// First tries that make way at a time.
+    /// First tries that make way at a time, of high QoS and of the others.
     private static let maxYielding = 4
     /// Groups that are looked at, of each class.
     private static let maxLooked = 64
 
     mutating func yieldFirstTries(now: MonotonicTime) {
-        guard now >= yieldsAt, yielding.count < Self.maxYielding else { return }
+        guard now >= yieldsAt else { return }
         yieldsAt = now + Self.yieldInterval
         // First, because it costs least: where dead destinations refuse at once, there are none.
         let silent = silentFirstTries(now: now)
         guard !silent.isEmpty else { return }
-        let highWait = newcomers(.high, now: now)
-        if highWait > 0 { yield(highWait, of: silent.filter { $0.serviceClass == .high }, now: now) }
-        let isBudgetUsed = admission.probes.free(slots: slots) == 0
-        let othersWait =
-            (isBudgetUsed ? queue.untriedCount : 0) + newcomers(.middle, now: now) + newcomers(.low, now: now)
-        if othersWait > 0 { yield(othersWait, of: silent.filter { $0.serviceClass != .high }, now: now) }
+        for isHigh in [true, false] {
+            let own = silent.filter { ($0.serviceClass == .high) == isHigh }
+            guard !own.isEmpty else { continue }
+            let isBudgetUsed = admission.probes[isHigh: isHigh].free(slots: slots) == 0
+            let classes: [ServiceClass] = isHigh ? [.high] : [.middle, .low]
+            let waiting =
+                (isBudgetUsed ? queue.untriedCount(isHigh: isHigh) : 0)
+                + classes.reduce(0) { $0 + newcomers($1, now: now) }
+            if waiting > 0 { yield(waiting, of: own.map(\.id), isHigh: isHigh, now: now) }
+        }
     }
 
     /// First tries that are old enough to make way, the oldest first.
@@ -62,13 +66,12 @@ extension Dispatcher {
         }
     }
 
-    private mutating func yield(
-        _ count: Int, of silent: [(id: CommandID, serviceClass: ServiceClass)], now: MonotonicTime
-    ) {
-        let ids = silent.prefix(min(count, Self.maxYielding - yielding.count)).map(\.id)
+    private mutating func yield(_ count: Int, of silent: [CommandID], isHigh: Bool, now: MonotonicTime) {
+        let pending = yielding.count { inFlight[$0]?.grant.isHigh == isHigh }
+        let ids = silent.prefix(max(min(count, Self.maxYielding - pending), 0))
         guard !ids.isEmpty else { return }
         yielding.formUnion(ids)
-        links.preempt(ids, for: .firstTry, now: now)
+        links.preempt(Array(ids), for: .firstTry, now: now)
     }
 
     /// A first try has made way.

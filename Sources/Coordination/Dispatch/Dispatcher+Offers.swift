@@ -180,10 +180,7 @@ extension Dispatcher {
         candidate.add(offer, isPaced: grant.isPaced)
         grant.isExtra = offer.isExtra
         let load = load(ReadyKey(command), now: now)
-        // High QoS waits for no budget, unless it is the probe of a link that is offline.
-        if load.isLinked, !load.isProven, load.isFailing || command.qos.serviceClass != .high {
-            grant.probe = load.isFailing
-        }
+        if load.isLinked, !load.isProven { grant.probe = load.isFailing }
         let entry = InFlightCommand(
             seat: candidate.record.seat, grant: grant, suspect: command.suspect, offeredAt: now, since: now,
             isFirstTry: load.isLinked && !load.isProven && !load.isFailing, limit: command.limit,

@@ -11,32 +11,89 @@ extension Dispatcher {
     private static let probeTimeout: Duration = .seconds(15)
     /// Probes that become due in one round.
     private static let maxDueProbes = 64
+    /// A look-up that has not come back after this time has failed.
+    private static let lookUpTimeout: Duration = .seconds(2)
 
     // MARK: By the clock
 
     mutating func scheduleProbe(of destination: Destination) {
         guard destination != .none else { return }
-        schedule.set(destination, at: links.nextProbe(of: destination))
+        let kind: ProbeSchedule.Kind = links.isOffline(destination) ? .link : .destination
+        schedule.set(destination, kind, at: links.nextProbe(of: destination))
     }
 
     /// Takes in what has become due: probes, and the ends of waits after a failure of the link.
     mutating func takeDue(now: MonotonicTime) {
         wanted += admission.failureWaits.takeDue(now: now)
         for destination in schedule.takeWakes(now: now) { wake(destination) }
-        for destination in schedule.takeDue(now: now, maxCount: Self.maxDueProbes) {
+        for destination in schedule.takeDue(.destination, now: now, maxCount: Self.maxDueProbes) {
             if links.isProbeDue(at: destination, now: now) { dueProbes.insert(destination) }
-            wake(destination)
-            guard !hasReady(destination) else { continue }
-            // All its commands have failed: the one whose wait ends first is the probe.
-            let waiting = admission.failureWaits.waiting(for: destination)
-            guard let first = waiting.min() else { continue }
-            admission.failureWaits.offered(first)
-            wanted.append(first)
+            prepareProbe(of: destination, now: now)
         }
         let slots = slots
-        queue.wakeForProbe(
-            failing: admission.freeProbes(slots: slots, now: now), untried: admission.probes.free(slots: slots))
+        let attempts = freeAttempts(now: now)
+        for isHigh in [true, false] {
+            var free = attempts[isHigh ? 1 : 0]
+            // Commands in memory that wait for the budget, and links whose probe is due, share the attempts.
+            if schedule.next(.link).map({ $0 <= now }) ?? false {
+                probesLinks.toggle()
+                let isShared = queue.awaitsProbe(isHigh: isHigh)
+                let share = isShared ? (probesLinks ? (free + 1) / 2 : free / 2) : free
+                free -= takeOffline(min(share, Self.maxDueProbes), isHigh: isHigh, now: now)
+            }
+            queue.wakeForProbe(
+                isHigh: isHigh, failing: free, untried: admission.probes[isHigh: isHigh].free(slots: slots))
+        }
         for limit in queue.awaitedLimits { queue.wake(limit, rates.free(of: limit, now: now)) }
+    }
+
+    /// Takes links that are offline and may be probed, at most as many as the budget has attempts for. The work of a
+    /// second is that of its attempts, whatever number of links is offline.
+    /// - Returns: how many were taken.
+    private mutating func takeOffline(_ maxCount: Int, isHigh: Bool, now: MonotonicTime) -> Int {
+        // Commands that are being read will use attempts.
+        lookedUp = lookedUp.filter { now - $0.value < Self.lookUpTimeout }
+        // Without high QoS in memory, the commands that are found are of the other classes.
+        guard maxCount > lookedUp.count, !isHigh || queue.holds(.high) else { return 0 }
+        let due = schedule.takeDue(.link, now: now, maxCount: maxCount - lookedUp.count)
+        for destination in due { prepareProbe(of: destination, now: now) }
+        return due.count
+    }
+
+    /// Has admission asked about a probe of the destination. Where all its commands have failed, the one whose wait ends
+    /// first is read from the store.
+    private mutating func prepareProbe(of destination: Destination, now: MonotonicTime) {
+        preparedProbes += 1
+        wake(destination)
+        guard !hasReady(destination), let first = admission.failureWaits.waiting(for: destination).min() else { return }
+        admission.failureWaits.offered(first)
+        wanted.append(first)
+        lookedUp[destination] = now
+    }
+
+    /// Attempts at failing destinations that may begin now: of middle and low QoS, and of high QoS.
+    private func freeAttempts(now: MonotonicTime) -> [Int] {
+        let hasExtra = seats.values.contains { $0.extraRoom > 0 }
+        return [ServiceClass.middle, .high].map { serviceClass in
+            guard hasExtra || seats.values.contains(where: { $0.room(serviceClass, now: now) > 0 }) else { return 0 }
+            return admission.probes[isHigh: serviceClass == .high].free(slots: slots, now: now)
+        }
+    }
+
+    /// When ``takeDue(now:)`` may let the next attempt at a failing destination go; nil where the end of another is
+    /// awaited, or none is due.
+    func nextAttempt(now: MonotonicTime) -> MonotonicTime? {
+        let attempts = freeAttempts(now: now)
+        return [true, false].compactMap { isHigh -> MonotonicTime? in
+            let budget = admission.probes[isHigh: isHigh]
+            guard budget.freeForFailing(slots: slots) > 0 else { return nil }
+            let isFree = attempts[isHigh ? 1 : 0] > lookedUp.count
+            // Without a slot or with commands that are being read, an event comes first.
+            guard let paid = isFree ? now : budget.nextToken(now: now) else { return nil }
+            if queue.awaitsProbe(isHigh: isHigh) { return paid }
+            guard !isHigh || queue.holds(.high) else { return nil }
+            return schedule.next(.link).map { max($0, paid) }
+        }.min()
     }
 
     /// Commands that must be looked up in the store: their wait is over, or one of them is to be a probe.
@@ -88,9 +145,10 @@ extension Dispatcher {
     /// Offers one command to each destination whose circuit breaker lets a probe out now. It takes an
     /// ordinary slot.
     mutating func dispatchProbes(to candidates: inout [OfferCandidate], now: MonotonicTime) {
-        let due = dueProbes.filter { links.isProbeDue(at: $0, now: now) }.sorted { $0.text < $1.text }
-        dueProbes = Set(due)
-        for destination in due {
+        guard !dueProbes.isEmpty else { return }
+        let due = dueProbes.take(Self.maxDueProbes).filter { links.isProbeDue(at: $0, now: now) }
+        for destination in due.sorted(by: { $0.text < $1.text }) {
+            dueProbes.insert(destination)
             let host = host(isFull: false, freeExtras: 0, now: now)
             let waiting = queue.commands(to: destination, ServiceClass.allCases)
             links.wantTargets(of: waiting, at: destination)
@@ -99,6 +157,9 @@ extension Dispatcher {
                 var load = load(ReadyKey(destination: destination, qos: command.qos), now: now)
                 guard load.availability == .circuitBreaker else { return false }
                 load.availability = .probe
+                // A destination that answers does not wait for the attempts at those that do not.
+                var host = host
+                if load.isProven { (host.mayProbe, host.mayProbeHigh) = (true, true) }
                 let request = Admission.Request(qos: command.qos)
                 guard case .admitted = Admission.verdict(request, load, host),
                     rates.lacking(for: ReadyKey(command), now: now) == nil

@@ -42,7 +42,13 @@ package struct Dispatcher: Sendable {
     var probing: [Destination: Set<CommandID>] = [:]
     var schedule = ProbeSchedule()
     /// Destinations whose circuit breaker lets a probe out.
-    var dueProbes: Set<Destination> = []
+    var dueProbes = DueProbes()
+    /// Links that are offline and due have the next odd attempt; destinations in memory that fail have it otherwise.
+    var probesLinks = false
+    /// Destinations of which a command is being read for a probe, and since when.
+    var lookedUp: [Destination: MonotonicTime] = [:]
+    /// Probes that fell due and were prepared, for measurements.
+    package internal(set) var preparedProbes = 0
     /// First tries that were told to make way, and when that is looked at next.
     var yielding: Set<CommandID> = []
     var yieldsAt = MonotonicTime.zero
@@ -136,8 +142,10 @@ package struct Dispatcher: Sendable {
 
     /// Sets what people have paused.
     package mutating func pause(_ pauses: [Pause]) {
+        let before = admission.pauses
         admission.setPauses(pauses)
-        queue.wakeAll()
+        // Each sweep reads them again.
+        if admission.pauses != before { queue.wakeAll() }
         self.pauses = pauses.map {
             ControlState.Pause(group: $0.destination.map { Offers.group(of: $0) } ?? 0, qualities: $0.qualityBits)
         }
@@ -162,12 +170,18 @@ package struct Dispatcher: Sendable {
         queue.wake(destination) { held[$0] }
     }
 
+    /// The backstop of every wake: asks admission again about destinations that do not fail. Those that fail wait for
+    /// attempts, and asking about 20,000 of them in each sweep took a tenth of a second. Call it in each sweep.
+    package mutating func wakeLiving() {
+        let controller = links.controller
+        queue.wakeParked { !controller.isFailing(LinkKey($0, .up)) }
+    }
+
     /// When ``dispatch(at:now:)`` has something to do; nil while nothing waits for a time.
     package func nextDue(now: MonotonicTime) -> MonotonicTime? {
         if !wanted.isEmpty { return now }
         return [
-            schedule.next, admission.failureWaits.nextDue,
-            queue.awaitsProbe ? admission.nextProbe(slots: slots, now: now) : nil,
+            schedule.nextWake, schedule.next(.destination), admission.failureWaits.nextDue, nextAttempt(now: now),
             queue.awaiting.isEmpty ? nil : queue.awaitedLimits.compactMap { rates.nextToken(of: $0, now: now) }.min(),
         ].compactMap { $0 }.min()
     }

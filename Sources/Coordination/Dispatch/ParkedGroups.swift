@@ -9,6 +9,8 @@ struct ParkedGroups: Sendable {
     var isEmpty: Bool { groups.isEmpty }
     var count: Int { groups.count }
 
+    func contains(_ group: ReadyQueue.Group) -> Bool { known.contains(group) }
+
     /// Does nothing where the group is there.
     mutating func append(_ group: ReadyQueue.Group) {
         if known.insert(group).inserted { groups.append(group) }

@@ -122,10 +122,10 @@ package struct ReadyQueue: Sendable {
     /// By class: groups with a valid turn.
     var rotating = [0, 0, 0]
     var lastTicket: UInt64 = 0
-    /// Groups of destinations that fail, and of destinations that were never tried. They wait until one more
-    /// of these may be tried.
-    var failing = ParkedGroups()
-    var untried = ParkedGroups()
+    /// Groups of destinations that fail, and of destinations that were never tried, by the budget for probes that they
+    /// wait for: of middle and low QoS, and of high QoS.
+    var failing = [ParkedGroups(), ParkedGroups()]
+    var untried = [ParkedGroups(), ParkedGroups()]
     /// By rate limit and class, the groups that wait for its next token, or for the end of one of its commands.
     var awaiting: [RateLimits.Name: [ParkedGroups]] = [:]
     /// Where ``oldest(_:)`` continues.

@@ -58,10 +58,12 @@ package struct LinkAdmission: Sendable {
         return true
     }
 
-    /// Destinations that became known since the last call.
-    package mutating func takeNew() -> Set<Destination> {
-        defer { new = [] }
-        return new
+    /// Destinations that became known and were not returned yet, some at a time: a start beside 20,000 of them asks for
+    /// their routes in many rounds.
+    package mutating func takeNew(_ maxCount: Int = 512) -> Set<Destination> {
+        let taken = Set(new.prefix(maxCount))
+        new.subtract(taken)
+        return taken
     }
 
     /// Destinations that have a link.
@@ -109,6 +111,11 @@ package struct LinkAdmission: Sendable {
     /// When the next probe may go to a destination; nil where none is needed, or one is under way.
     package func nextProbe(of destination: Destination) -> MonotonicTime? {
         destination == .none ? nil : controller.nextProbe(of: LinkKey(destination, .up))
+    }
+
+    /// The circuit breaker of its link is not closed.
+    func isOffline(_ destination: Destination) -> Bool {
+        controller.links[LinkKey(destination, .up)].map { !$0.circuitBreaker.isClosed } ?? false
     }
 
     /// The circuit breaker of the destination lets a probe out now.

@@ -114,7 +114,10 @@ import Testing
             (load.isProven, load.isFailing) = (false, true)
         }
         #expect(verdict(qos, due) == .admitted(.ordinary))
-        #expect(verdict(qos, due, host { $0.mayProbe = false }) == waits(.probes))
+        let spent = host { host in
+            if qos.serviceClass == .high { host.mayProbeHigh = false } else { host.mayProbe = false }
+        }
+        #expect(verdict(qos, due, spent) == waits(.probes))
         #expect(verdict(qos, load { $0.availability = .circuitBreaker }) == waits(.circuitBreaker))
     }
 
@@ -177,5 +180,8 @@ import Testing
         #expect(
             verdict(.default, load(), host { ($0.mayProbe, $0.mayTryNew) = (false, false) }) == .admitted(.ordinary))
         #expect(verdict(.userInitiated, new, host { $0.mayTryNew = false }) == .admitted(.ordinary))
+        #expect(verdict(.userInitiated, new, host { $0.mayTryNewHigh = false }) == waits(.untried))
+        #expect(verdict(.userInitiated, failing, host { $0.mayProbeHigh = false }) == waits(.probes))
+        #expect(verdict(.default, failing, host { $0.mayProbeHigh = false }) == .admitted(.ordinary))
     }
 }

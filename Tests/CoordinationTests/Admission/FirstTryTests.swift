@@ -105,21 +105,43 @@ import Wire
         }
     }
 
-    @Test(.enabled(if: runsSlowTests, "slow"), arguments: [QualityOfService.default, .utility])
+    /// High QoS has slots of its own, so dead destinations of each class are tried beside newcomers of each class.
+    @Test(
+        .enabled(if: runsSlowTests, "slow"),
+        arguments: [
+            [QualityOfService.default], [.userInitiated], [.userInitiated, .default],
+            [.userInteractive, .userInitiated, .default, .utility, .background],
+        ])
     func `a destination that was never tried starts within a second, whatever number is dead`(
-        _ qos: QualityOfService
+        _ dead: [QualityOfService]
     ) {
         var bed = Bed()
-        _ = bed.submit(200, qos, isDead: true)
-        for round in 0..<8 {
-            // The dead ones are all new in the first rounds, and fail again in later ones.
-            bed.run(.seconds(round < 4 ? 1 : 6))
-            let new = bed.submit(1, qos, isDead: false)[0]
-            bed.run(.seconds(1))
-            #expect(bed.started[new] != nil, "round \(round)")
+        for qos in dead { _ = bed.submit(200, qos, isDead: true) }
+        // The dead ones are all new in the first rounds, and fail again in later ones.
+        for pause in [Duration.milliseconds(100), .seconds(6)] {
+            for qos in QualityOfService.allCases {
+                bed.run(pause)
+                let new = bed.submit(1, qos, isDead: false)[0]
+                bed.run(.seconds(1))
+                #expect(bed.started[new] != nil, "\(qos) after \(pause)")
+            }
         }
-        bed.run(.seconds(60))
+        bed.run(.seconds(40))
         #expect(bed.dead.allSatisfy { bed.started[$0] != nil }, "every one of them had its try")
+    }
+
+    @Test(arguments: [QualityOfService.userInitiated, .default])
+    func `dead destinations of one budget leave a slot to each class`(_ qos: QualityOfService) {
+        var bed = Bed()
+        _ = bed.submit(60, qos, isDead: true)
+        bed.run(.seconds(3))
+        let maxCount = ProbeBudget.maxSlots(of: bed.dispatcher.slots)
+        #expect(bed.running.count <= maxCount)
+        for other in QualityOfService.allCases {
+            let new = bed.submit(1, other, isDead: false)[0]
+            bed.run(.seconds(1))
+            #expect(bed.started[new] != nil, "\(other)")
+        }
     }
 
     @Test func `a destination that lives is not a first try after a change of its route`() {
