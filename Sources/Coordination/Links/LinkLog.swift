@@ -37,10 +37,13 @@ struct LinkLog {
         return true
     }
 
+    /// A link that carries nothing has no history: of 20,000 that are dead, the zeros would take 10 MB.
     mutating func add(_ goodput: Double, to key: LinkKey) {
+        guard goodput != 0 || entries[key]?.history.isEmpty == false else { return }
         var entry = entries[key] ?? Entry()
         entry.history.append(goodput)
         if entry.history.count > Self.historyLength { entry.history.removeFirst() }
+        if entry.history.allSatisfy({ $0 == 0 }) { entry.history = [] }
         entries[key] = entry
     }
 

@@ -17,6 +17,9 @@ extension LinkMonitor {
     /// Reaps and due times wait behind the settings of links, so these wait for another writer no longer than
     /// this.
     private static let timeout: Duration = .seconds(1)
+    /// Settings that are taken in at the start, and in each later round.
+    private static let restoredAtStart = 1000
+    static let restoredPerRound = 50
 
     // MARK: Overrides
 
@@ -42,11 +45,18 @@ extension LinkMonitor {
 
     // MARK: Links
 
-    /// Takes in what the last coordinator left.
+    /// Takes in what the last coordinator left: as much as takes no time now, and the rest in the next rounds of the
+    /// loop. With 20,000 settings, the first command after a start waited for seconds.
     func restore(_ settings: [String: String]) {
+        watchedAt = settings[SettingKey.linkWatched].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        unrestored = Array(settings)
+        restoreSome(Self.restoredAtStart)
+    }
+
+    /// Takes in some of what is left.
+    func restoreSome(_ maxCount: Int) {
         let now = MonotonicTime.now
-        let watchedAt = settings[SettingKey.linkWatched].flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
-        for (key, value) in settings {
+        for (key, value) in unrestored.suffix(maxCount) {
             guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
             dispatch.dispatcher.links.restore(link.memory, of: link.key, now: now)
             log.offlineSince[link.key] = link.offlineSince
@@ -55,6 +65,7 @@ extension LinkMonitor {
                 dispatch.dispatcher.links.restore(circuitBreaker, of: destination, wall: .now, now: now)
             }
         }
+        unrestored.removeLast(min(maxCount, unrestored.count))
     }
 
     /// - Returns: nil unless the setting of the link has to be written.
@@ -70,7 +81,7 @@ extension LinkMonitor {
             log.isNews(signature, of: state.key, isActive: state.inFlight + state.highInFlight > 0, now: now)
         else { return nil }
         let value = StoredLink.setting(
-            report(of: state, controller, now: now), controller.history(of: state.key, now: now))
+            report(of: state, controller, withWaits: false, now: now), controller.history(of: state.key, now: now))
         return LinkSettingUpdate(key: state.key, signature: signature, value: value)
     }
 

@@ -15,6 +15,9 @@ final class LinkMonitor {
     var log = LinkLog()
     /// Set by people.
     var overrides: [Destination: LinkOverride] = [:]
+    /// Settings of the last coordinator that are not taken in yet, and when it watched the links last.
+    var unrestored: [(key: String, value: String)] = []
+    var watchedAt: Timestamp?
     private let control: ControlPublisher
     private let uplinks: UplinkMonitor
     private var timer = PeriodicTimer()
@@ -45,12 +48,13 @@ final class LinkMonitor {
 
     // MARK: By the clock
 
-    var nextDue: MonotonicTime { timer.next }
+    var nextDue: MonotonicTime { unrestored.isEmpty ? timer.next : .zero }
 
     /// Decide in the next round of the loop.
     func decideSoon() { timer.fireNow() }
 
     func run(now: MonotonicTime) {
+        if !unrestored.isEmpty { restoreSome(Self.restoredPerRound) }
         guard timer.isDue(now, every: Self.interval, phase: Self.phase) else { return }
         uplinks.follow(adding: dispatch.dispatcher.links.takeNew())
         decide(now: now)
@@ -150,8 +154,11 @@ final class LinkMonitor {
         state.inFlight + state.highInFlight == 0 && !busy.contains(state.key)
     }
 
+    /// - Parameter withWaits: nothing stores the rules of admission that hold commands back now: the next coordinator
+    ///   starts without held slots.
     func report(
-        of state: LinkState, _ controller: NetworkController, withHistory: Bool = false, now: MonotonicTime
+        of state: LinkState, _ controller: NetworkController, withWaits: Bool = true, withHistory: Bool = false,
+        now: MonotonicTime
     ) -> LinkReport {
         let clock = Self.clock()
         var report = LinkReport(state, clock: clock)
@@ -160,7 +167,7 @@ final class LinkMonitor {
         for qos in QualityOfService.allCases {
             report.gates[qos] = controller.waitReason(of: qos, to: state.key, now: now)?.map(clock)
         }
-        if state.key.direction == .up, let destination = state.key.destination {
+        if withWaits, state.key.direction == .up, let destination = state.key.destination {
             report.waits = dispatch.dispatcher.waits(at: destination, now: now)
         }
         if withHistory { report.history = log.history(of: state.key) }

@@ -47,7 +47,9 @@ struct StoredLink {
             name.hasPrefix("*")
             ? LinkKey(.uplink(String(name.dropFirst())), direction)
             : LinkKey(Destination(unchecked: name), direction)
-        let report = LinkReport(destination: name, body: value)
+        // The wait reasons are computed again; parsing them takes most of the time.
+        let kept = value.members?.filter { $0.name != "gates" && $0.name != "history" }
+        let report = LinkReport(destination: name, body: kept.map { .object($0) } ?? value)
         let isOffline = report?.level == .offline && report?.isForced != true
         memory = LinkHistory(
             reference: Double(min(max(report?.reference ?? 0, 0), Self.maxBytes)),

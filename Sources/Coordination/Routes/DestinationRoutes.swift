@@ -9,6 +9,8 @@ struct DestinationRoutes {
         didSet { if table?.isIsolated == true, oldValue == nil { table = nil } }
     }
     private(set) var followed: Set<Destination> = []
+    /// The followed destinations of each host, so that the cost of an answer is that of its name.
+    private var byHost: [String: Set<Destination>] = [:]
     private(set) var routes: [Destination: Route] = [:]
     private(set) var lostUplinks: [String: LinkReason] = [:]
     /// The last main uplink that lived.
@@ -22,6 +24,9 @@ struct DestinationRoutes {
     /// - Returns: names to be looked up.
     mutating func follow(adding destinations: Set<Destination>) -> Set<String> {
         followed.formUnion(destinations)
+        for destination in destinations {
+            if let host = destination.host { byHost[host, default: []].insert(destination) }
+        }
         let new = Set(destinations.compactMap(\.host).filter { IPAddress($0) == nil && !Self.isLocalhost($0) })
         names.formUnion(new)
         return new.subtracting(addresses.keys)
@@ -30,18 +35,24 @@ struct DestinationRoutes {
     mutating func follow(removing destination: Destination) {
         followed.remove(destination)
         routes[destination] = nil
-        guard let host = destination.host, !followed.contains(where: { $0.host == host }) else { return }
+        guard let host = destination.host else { return }
+        byHost[host]?.remove(destination)
+        guard byHost[host]?.isEmpty != false else { return }
+        byHost[host] = nil
         names.remove(host)
         addresses[host] = nil
         unresolved.remove(host)
     }
 
     /// A name that cannot be looked up keeps its addresses: the transfer itself fails, and says why.
-    mutating func answered(_ answers: [String: [IPAddress]]) {
+    /// - Returns: the followed destinations of these names.
+    @discardableResult
+    mutating func answered(_ answers: [String: [IPAddress]]) -> Set<Destination> {
         addresses.merge(answers.filter { !$0.value.isEmpty }) { $1 }
         for (name, found) in answers where names.contains(name) {
             if found.isEmpty, addresses[name] == nil { unresolved.insert(name) } else { unresolved.remove(name) }
         }
+        return answers.keys.reduce(into: []) { $0.formUnion(byHost[$1] ?? []) }
     }
 
     /// Brings routes and lost uplinks up to date.

@@ -57,8 +57,8 @@ package final class RouteMonitor {
     package func tick(now: MonotonicTime) -> MonotonicTime? {
         let answers = names.takeAnswers()
         if !answers.isEmpty {
-            book.answered(answers)
-            tell()
+            // With 20,000 names, each answer would have all routes looked at.
+            tell(of: book.answered(answers))
         }
         if now >= refreshAt ?? .zero {
             lookUp()

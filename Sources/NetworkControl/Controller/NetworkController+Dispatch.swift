@@ -107,8 +107,10 @@ extension NetworkController {
             circuitBreakers[destination]?.asked(isAsking: before == nil, now: now)
         }
         // The next tick of a link that runs transfers needs the number; of another, only whether commands
-        // wait.
-        if waiting[key] != nil, before == nil { _ = touch(key, now: now) }
+        // wait. A link that is offline waits for its probe, whatever waits for it.
+        if waiting[key] != nil, before == nil, links[key]?.circuitBreaker.isClosed != false {
+            _ = touch(key, now: now)
+        }
     }
 
     /// The command goes out; while a circuit breaker is open, it is the probe.

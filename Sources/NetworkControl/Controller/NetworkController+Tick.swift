@@ -5,6 +5,9 @@ package import Host
 extension NetworkController {
     /// Idle links that one tick looks at.
     private static let idleLinksPerTick = 32
+    /// Links without transfers that one tick looks at because something has happened on them. Where an uplink takes
+    /// thousands with it, or they all come back, the others follow in the next ticks.
+    private static let touchedLinksPerTick = 256
     /// How long each tick looks at a link after its last transfer: contention ends, and pauses are lifted.
     private static let activityTimeout: Duration = .seconds(5)
     private static let announcementTimeout: Duration = .seconds(5)
@@ -33,12 +36,17 @@ extension NetworkController {
         for (worker, record) in workers where now - record.reportedAt > Self.workerTimeout * 10 { workerLost(worker) }
         announced = announced.filter { now - $0.value.announcedAt < Self.announcementTimeout }
         refreshSnapshots(now: now)
-        for key in snapshots.keys { recentlyActive[key] = now + Self.activityTimeout }
-        var keys = touched.union(ring.next(Self.idleLinksPerTick))
+        for key in snapshots.keys {
+            // Attempts at dead destinations contend with nothing, and 25 of them a second would add 500 looks a second.
+            let isFailing = links[key]?.circuitBreaker.isFailing == true
+            recentlyActive[key] = isFailing ? now : now + Self.activityTimeout
+        }
+        var keys = Set(touched.prefix(Self.touchedLinksPerTick))
+        touched.subtract(keys)
+        keys.formUnion(ring.next(Self.idleLinksPerTick))
         for (key, until) in recentlyActive {
             if until < now { recentlyActive[key] = nil } else { keys.insert(key) }
         }
-        touched = []
         for key in keys { if let uplink = uplink(of: key) { keys.insert(uplink) } }
         examined = Self.ordered(keys.filter { links[$0] != nil })
         let uplinkLoads = uplinkLoads()

@@ -191,7 +191,7 @@ package struct LinkController: Sendable {
         concurrency.restore(limit: history.limit)
         pushback.restore(limit: history.limit)
         // Only the kernel takes an uplink offline, and it reports to each coordinator anew.
-        if let reason = history.offline, key.destination != nil {
+        if let reason = history.offline, key.destination != nil, !hasAnswered {
             circuitBreaker = LinkCircuitBreaker(openFor: reason, now: now)
         }
         if let level = history.level {
