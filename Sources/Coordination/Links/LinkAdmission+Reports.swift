@@ -69,6 +69,22 @@ extension LinkAdmission {
         controller.override(destination, value, now: now)
     }
 
+    /// The kernel has changed its routes. Losses come last: a destination that takes another way is not offline with the uplink
+    /// that it left.
+    mutating func uplinksChanged(
+        _ changes: [UplinkState.Change], _ routes: [Destination: Route], now: MonotonicTime
+    ) {
+        for change in changes {
+            switch change {
+            case .mainReplaced: uplinkReplaced("", now: now)
+            case .found(let name): uplinkFound(name, now: now)
+            case .lost: break
+            }
+        }
+        for (destination, route) in routes { routed(destination, route, now: now) }
+        for case .lost(let name, let reason) in changes { uplinkLost(name, reason: reason, now: now) }
+    }
+
     package mutating func uplinkLost(_ name: String, reason: LinkReason, now: MonotonicTime) {
         controller.uplinkLost(name, reason: reason, now: now)
     }

@@ -43,20 +43,7 @@ final class UplinkMonitor {
     func follow(removing destination: Destination) { routes?.follow(removing: destination) }
 
     private func takeIn(_ routes: [Destination: Route], _ lost: [String: LinkReason], _ main: RouteTable.Hop?) {
-        let now = MonotonicTime.now
-        let changes = state.update(lost: lost, main: main)
-        for change in changes {
-            switch change {
-            case .mainReplaced: dispatch.dispatcher.links.uplinkReplaced("", now: now)
-            case .found(let name): dispatch.dispatcher.links.uplinkFound(name, now: now)
-            case .lost: break
-            }
-        }
-        // Before the losses: a destination that takes another way is not offline with the uplink that it left.
-        for (destination, route) in routes { dispatch.dispatcher.links.routed(destination, route, now: now) }
-        for case .lost(let name, let reason) in changes {
-            dispatch.dispatcher.links.uplinkLost(name, reason: reason, now: now)
-        }
+        dispatch.dispatcher.links.uplinksChanged(state.update(lost: lost, main: main), routes, now: .now)
         whenChanged()
         environment.loop.perform {}
     }

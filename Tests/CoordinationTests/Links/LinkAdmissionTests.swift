@@ -67,6 +67,18 @@ import Wire
         }
     }
 
+    @Test func `a destination that takes another way is not offline with the uplink that it left`() {
+        for isLoss in [false, true] {
+            var (admission, key) = (LinkAdmission(), LinkKey(host, .up))
+            admission.restore(LinkHistory(reference: 0, flows: 1, limit: 4, offline: nil), of: key, now: .zero)
+            admission.uplinksChanged([], [host: .uplink("")], now: .zero)
+            let lost = UplinkState.Change.lost(name: "", reason: LinkReason(.noDefaultRoute))
+            admission.uplinksChanged([lost], isLoss ? [:] : [host: .uplink("v0")], now: .zero + .seconds(1))
+            admission.tick(waiting: [:], minuteOfDay: 0, now: .zero + .seconds(1))
+            #expect((admission.controller.level(of: key) == .offline) == isLoss)
+        }
+    }
+
     @Test func `low transfers stand still before high quality has sent a byte`() {
         var admission = LinkAdmission()
         let low = (0..<4).map { _ in CommandID() }
