@@ -25,11 +25,13 @@ import Testing
         try subject.open()
         try Self.hold(subject, Self.ahead)
         #expect(subject.store.isClockHeld)
+        #expect(try subject.store.passedDeadlines(shard: 0, now: Self.late, limit: 10).isEmpty)
         #expect(try subject.store.expire(shard: 0, now: Self.late, limit: 10).effects.isEmpty)
         #expect(try subject.claim(ids[0], now: Self.late) == 1)
         try Self.hold(subject, nil)
         #expect(!subject.store.isClockHeld)
         #expect(try subject.claim(ids[1], now: Self.late) == nil)
+        #expect(try subject.store.passedDeadlines(shard: 0, now: Self.late, limit: 10).count == 1)
         #expect(try subject.store.expire(shard: 0, now: Self.late, limit: 10).effects.events.count == 1)
         #expect(try subject.status(ids[1]) == .cancelled)
     }
@@ -57,6 +59,24 @@ import Testing
         try Self.hold(subject, nil)
         #expect(try !submit().isExisting)
         #expect(try prune() == 1)
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `while the clock is held no remains of a cancelled command are removed`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        try subject.open()
+        let id = try subject.submit()
+        try subject.claim(id)
+        try subject.apply(.saveCheckpoint(id, claim: 1, state: Array("{}".utf8)))
+        try subject.apply(.end(id, claim: 1, .released(reason: "preempted", ambiguous: false)))
+        _ = try subject.store.cancel(id, reason: "not wanted", now: .base + .seconds(2))
+        func removed() throws -> Int {
+            try subject.store.cleanUp(shard: 0, now: Self.late, limit: 10) { _ in nil }
+        }
+        try Self.hold(subject, Self.ahead)
+        #expect(try removed() == 0)
+        try Self.hold(subject, nil)
+        #expect(try removed() == 1)
     }
 
     @Test(arguments: StoreKind.current)

@@ -97,6 +97,20 @@ struct MissingSpoolTests {
         #expect(error.code == .gone && error.message.contains("no progress"))
     }
 
+    /// A wall clock that is ahead for a moment makes every upload old.
+    @Test func `no upload expires while the clock is held`() async throws {
+        let upload = try await open([1, 2])
+        let engine = rig.engine()
+        _ = try await engine.recover()
+        rig.advance(rig.limits.maxAge + .seconds(1))
+        let hold = ClockHold(.jump(rig.limits.maxAge), now: .now)
+        try rig.store.set(SettingKey.clockHold, to: hold.json.text)
+        #expect(await engine.tidy() == 0)
+        #expect(try await engine.upload(upload.id).state == .open)
+        try rig.store.set(SettingKey.clockHold, to: nil)
+        #expect(await engine.tidy() == 1)
+    }
+
     @Test func `a file that vanishes while the door runs is not made anew behind a hole`() async throws {
         let upload = try await open([1, 2])
         let engine = rig.engine()
