@@ -37,6 +37,13 @@ import Testing
         #expect(failed(&circuitBreaker, 3, at: 21) == .opened)
     }
 
+    /// A report of a worker may state any number.
+    @Test func `the highest number of acknowledged bytes closes the circuit breaker`() {
+        var circuitBreaker = open()
+        #expect(circuitBreaker.progressed(1, now: at(10)) == nil)
+        #expect(circuitBreaker.progressed(.max, now: at(11)) == .closed)
+    }
+
     @Test func `an answer resets the count of failed commands`() {
         var circuitBreaker = LinkCircuitBreaker()
         for number in 0..<20 {

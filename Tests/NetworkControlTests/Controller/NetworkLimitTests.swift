@@ -40,6 +40,12 @@ import Testing
         }
     }
 
+    /// Reports of workers may state any number of bytes.
+    @Test func `a rate beyond the range of whole numbers is the highest pace`() {
+        for rate in [9.3e18, 1e300, .infinity] { #expect(NetworkController.whole(rate) == 9_000_000_000_000_000_000) }
+        #expect(NetworkController.whole(-1) == 0 && NetworkController.whole(2.9) == 2)
+    }
+
     /// A link that is offline still has a probe, and transfers that are left to their connections.
     @Test func `a maximum rate holds while the link is offline`() {
         var rig = NetworkRig()
