@@ -130,6 +130,31 @@ import Testing
         try check(store)
     }
 
+    @Test func `the shards of an adopted copy may be of two moments`() throws {
+        let copy = DataDirectory(path: "\(rig.fixture.directory.path)/copy")
+        let parent = try submit(rig.store(), to: 0)
+        try FileManager.default.copyItem(atPath: rig.data.path, toPath: copy.path)
+        let child = try {
+            let store = try rig.store()
+            let child = try submit(store, to: 1) { $0.dependencies = [Dependency(on: parent)] }
+            try carry(store)
+            return child
+        }()
+        // A copy that came to the shard of the child after the parent's shard had been asked.
+        for ending in ["", "-wal", "-shm"] {
+            let (from, to) = (rig.data.shard(1) + ending, copy.shard(1) + ending)
+            try? FileManager.default.removeItem(atPath: to)
+            if FileManager.default.fileExists(atPath: from) {
+                try FileManager.default.copyItem(atPath: from, toPath: to)
+            }
+        }
+        do { #expect(try Adoption(copy).run { _ in }.debts.debts.count == 1) }
+        let store = try SQLiteStore(directory: copy, create: false)
+        try runAll(store)
+        #expect(try store.command(child)?.status == .success)
+        try check(store)
+    }
+
     @Test func `a parent that the restored shard does not have counts as failed`() throws {
         let (parent, children) = try {
             let store = try rig.store()
@@ -285,6 +310,36 @@ import Testing
         try runAll(store)
         #expect(try store.command(batch)?.status == .success)
         try check(store)
+    }
+
+    /// A batch drops a message whose number is not greater than that of the last one of the same part, and the copy has given
+    /// fewer numbers.
+    @Test func `a batch that heard of a retried member hears the end of the restored part`() throws {
+        let (batch, shard) = try {
+            let store = try rig.store()
+            try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
+            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+            let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
+            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            try store.seal(batch, now: .now)
+            try rig.back(up: store)
+            let shard = (batch.shard(of: 4) + 1) % 4
+            let failing = try #require(members.first { $0.shard(of: 4) == shard })
+            for member in members {
+                let failure = CommandFailure(.final, reason: "404")
+                try end(store, member, member == failing ? .failure(failure) : .success(result: nil))
+            }
+            try carry(store)
+            #expect(try store.command(batch)?.status == .tooManyTimes)
+            _ = try store.retry(failing, now: .now)
+            try carry(store)
+            #expect(try store.command(batch)?.status == .blocked)
+            return (batch, shard)
+        }()
+        try rig.restore(shard: shard)
+        let store = try rig.store()
+        try runAll(store)
+        #expect(try store.command(batch)?.status == .success)
     }
 
     @Test func `a batch whose members are lost ends without them`() throws {
