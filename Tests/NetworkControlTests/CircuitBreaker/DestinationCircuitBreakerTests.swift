@@ -373,6 +373,17 @@ import Testing
         #expect(network.waitReason(of: .utility, to: key("a"), now: at(0))?.level == .offline)
     }
 
+    @Test func `commands that wait after 30 s without any are probed at once`() {
+        var network = NetworkController(seed: 1)
+        network.setWaiting([.utility: 1], for: key("a"), now: at(0))
+        network.ended(id(1), to: key("a"), outcome: .refused(.destination, reason: "507"), now: at(1))
+        network.setWaiting([:], for: key("a"), now: at(2))
+        #expect(!network.admits(.utility, to: key("a"), asProbe: true, now: at(33)), "a minute after the answer")
+        network.setWaiting([.utility: 1], for: key("a"), now: at(33))
+        #expect(network.circuitBreakers[destination("a")]?.isClosed == false)
+        #expect(network.admits(.utility, to: key("a"), asProbe: true, now: at(33)))
+    }
+
     @Test func `a destination that is no longer held offline is probed at once`() {
         var network = NetworkController(seed: 1)
         network.setWaiting([.utility: 1], for: key("a"), now: at(0))
