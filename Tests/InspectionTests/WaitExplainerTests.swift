@@ -343,6 +343,9 @@ import Testing
             let reason = try #require(explainer.admission(command))
             #expect(reason.name == rule.rawValue)
             #expect(reason.threshold?.isEmpty == false)
+            // Words of the code, which a person does not know.
+            let text = "\(reason.measured) \(reason.threshold ?? "") \(reason.remedy)"
+            for word in ["slot", "token", "goodput", "refuses more"] { #expect(!text.contains(word), "\(text)") }
             withExtendedLifetime(lock) {}
         }
     }

@@ -23,6 +23,11 @@ import Work
         }
     }
 
+    @Test(arguments: [("30", 30), (#""30s""#, 30), (#""1m30s""#, 90), (#""2h""#, 7200)])
+    func `a timeout is seconds, or has a unit`(_ text: String, _ seconds: Int) throws {
+        #expect(try payload(#"{"url":"http://a/b","timeout":\#(text)}"#).timeout == .seconds(seconds))
+    }
+
     @Test(arguments: [
         ("7", "must be an object"), ("{}", "“url” is missing"),
         (#"{"url":"ftp://a/b"}"#, "the scheme “ftp” is unknown"),

@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    @Test func `an answer of JSON is a value of the result too, also from the store`() async throws {
+        let script = #"""
+            GET /a : answer 200 header "Content-Type: application/json" header "Cache-Control: max-age=60" body "{\"id\":7}"
+            GET /b : answer 200 header "Content-Type: text/plain" body "{}"
+            """#
+        try await FetchHarness.with(script) { harness in
+            for source in ["network", "stored"] {
+                let outcome = try await harness.fetch("/a")
+                #expect(outcome.result?["source"]?.string == source, "\(outcome)")
+                #expect(outcome.result?["json"] == ["id": 7], "\(outcome)")
+            }
+            let text = try await harness.fetch("/b")
+            #expect(text.result?["body"]?.string == "{}" && text.result?["json"] == nil, "\(text)")
+        }
+    }
+
     @Test func `a POST to its URL makes a response stale`() async throws {
         let script = """
             GET /a #1 : answer 200 header "Cache-Control: max-age=60" body "old"

@@ -29,6 +29,11 @@ import Work
         }
     }
 
+    @Test func `the records have one word in options and payloads, and the word of earlier payloads stays`() throws {
+        let named = try ["records", "items"].map { try Self.payload([($0, "/data")]) }
+        #expect(named[0].items == named[1].items && named[0].items.text == "/data")
+    }
+
     @Test func `the defaults are those of the documentation`() throws {
         let payload = try Self.payload()
         #expect(
