@@ -87,6 +87,20 @@ import Wire
         #expect(late == nil)
     }
 
+    /// As the slot of a program, which its preparation takes for the copy.
+    @Test func `an object that a copy of an execution holds stays as long as the execution`() {
+        final class Slot: Sendable {}
+        let execution = execution()
+        weak var slot: Slot?
+        do {
+            let taken = Slot()
+            slot = taken
+            CommandExecution(execution, payload: []).hold(taken)
+        }
+        #expect(slot != nil)
+        withExtendedLifetime(execution) {}
+    }
+
     @Test func `a command that is held back says nothing about its destination`() throws {
         let destination = Destination(scheme: "https", host: "a", port: 443)
         for isHeldBack in [true, false] {
