@@ -55,6 +55,29 @@ extension EndToEndTests {
             }
         }
 
+        /// As after a failure while the clock was ten years ahead, and a reboot with the right one.
+        @Test func `a start before the newest change holds ages and shortens waits`() async throws {
+            try await Installation.with { installation in
+                let id = try await installation.sluice("submit", "noop").ids[0]
+                let store = try installation.store()
+                let ahead = Timestamp.now + .seconds(10 * 365 * 86_400)
+                try store.open(Session(seat: 9, epoch: 1, pid: 1, startTime: 2, bootID: "another"))
+                let failure = CommandFailure(.command, reason: "500")
+                _ = try store.apply(
+                    [.claim(id, sent: true), .end(id, claim: 1, .failure(failure))],
+                    shard: id.shard(of: store.shardCount), seat: 9, epoch: 1, now: ahead, timeout: .seconds(1))
+                #expect(try #require(try store.command(id)).notBefore > ahead)
+                let coordinator = try await installation.coordinator()
+                try await until("the shorter wait") {
+                    try #require(try store.command(id)).notBefore < .now + .seconds(3660)
+                }
+                try await until("the hold") {
+                    try await installation.sluice("status").output.contains("before the newest change in the store")
+                }
+                #expect(coordinator.errors.contains("nothing is deleted or cancelled by its age"))
+            }
+        }
+
         @Test(
             .enabled(
                 if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),

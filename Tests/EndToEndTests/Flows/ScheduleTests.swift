@@ -7,6 +7,32 @@ import Testing
 extension EndToEndTests {
     /// Schedules, from the command line to the commands that a coordinator submits.
     struct ScheduleTests {
+        /// A data base of zones that has lost one, and policies that drop missed times.
+        @Test func `a schedule that is held, and one that drops missed times, are told`() async throws {
+            try await Installation.with { installation in
+                let put = try await installation.sluice(
+                    "schedule", "put", "beat", "* * * * *", "noop", "--missed", "all:5", "--overlap", "skip")
+                #expect(put.code == 0 && put.errors.contains("only the oldest"), "\(put.errors)")
+                let store = try installation.store()
+                let beat = try #require(try store.schedule("beat"))
+                let lost = try SchedulePut(
+                    .object([
+                        .init("cron", "* * * * * *"), .init("zone", "Mars/Base"),
+                        .init("command", .object([.init("type", "noop")])),
+                    ]), name: "lost"
+                ).definition
+                try store.changeSchedule("lost") { _ throws(StoreError) in
+                    StoredSchedule(definition: lost, action: beat.action, state: beat.state)
+                }
+                let coordinator = try await installation.coordinator()
+                try await until("the log") {
+                    coordinator.errors.contains("The schedule “lost” is held: ")
+                }
+                let doctor = try await installation.sluice("doctor")
+                #expect(doctor.code == 1 && doctor.output.contains("“lost” is held: "), "\(doctor.output)")
+            }
+        }
+
         @Test func `a schedule fires each second once, though its coordinator is killed`() async throws {
             try await Installation.with { installation in
                 let put = try await installation.sluice(
