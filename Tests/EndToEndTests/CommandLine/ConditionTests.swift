@@ -35,6 +35,28 @@ extension EndToEndTests {
             }
         }
 
+        /// The door is the third process that holds a lock; `up` kills none that is stopped by a person.
+        @Test(.enabled(if: runsSlowTests, "slow"))
+        func `a stopped door is named with its time`() async throws {
+            try await Installation.with { installation in
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                let door = try installation.start("door", "--listen", "127.0.0.1:0")
+                try await until("the door") {
+                    try await installation.sluice("status").output.contains("door         running")
+                }
+                door.signal(SIGSTOP)
+                try await until("the stop to be seen") {
+                    try await installation.sluice("status").output.contains("door         stopped since 20")
+                }
+                let doctor = try await installation.sluice("doctor")
+                #expect(doctor.code == 1 && doctor.output.contains("kill -CONT \(door.pid)"), "\(doctor.output)")
+                door.signal(SIGCONT)
+                try await until("the door to go on") {
+                    try await installation.sluice("status").output.contains("door         running")
+                }
+            }
+        }
+
         @Test func `a pause, and a queue without processes, are named with their counts`() async throws {
             try await Installation.with { installation in
                 let lines = [String](repeating: #"{"payload":{}}"#, count: 3).joined(separator: "\n")
@@ -61,11 +83,16 @@ extension EndToEndTests {
                         "24m", at: "\(installation.directory.path)/small", log: installation.directory)
                 else { return }
                 defer { disk.remove() }
-                #expect(try await installation.sluice("submit", "noop").code == 0)
+                let id = try await installation.sluice("submit", "noop").ids[0]
                 let status = try await installation.sluice("status")
                 #expect(status.output.contains("the store stops when it is full; make room"), "\(status.output)")
                 let doctor = try await installation.sluice("doctor")
                 #expect(doctor.code == 1 && doctor.output.contains("make room"), "\(doctor.output)")
+                // Half a megabyte is left.
+                let free = try FileManager.default.attributesOfFileSystem(forPath: disk.path)[.systemFreeSize]
+                _ = try installation.directory.solidFile("small/other", (free as? Int ?? 0) - (512 << 10))
+                let explained = try await installation.sluice("explain", "\(id)")
+                #expect(explained.output.contains("no progress can be stored"), "\(explained.output)")
             }
         }
 

@@ -33,6 +33,29 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `lists of batches and uploads that are cut say so`() async throws {
+            try await Installation.with { installation in
+                for name in ["a", "b"] {
+                    #expect(try await installation.sluice("batch", "open", "--name", name).code == 0)
+                }
+                let store = try installation.store()
+                for _ in 0..<2 {
+                    let id = CommandID()
+                    let upload = Upload(
+                        id: id, length: 1, facts: UploadFacts(origin: .tus), createdAt: .now)
+                    _ = try store.apply([.create(upload)], shard: id.shard(of: store.shardCount), now: .now)
+                }
+                for list in [["batch", "list"], ["uploads", "list"]] {
+                    let cut = try await installation.run(
+                        program: "\(Installation.bin)/sluice", list + ["--limit", "1"])
+                    #expect(cut.errors.contains("these are the newest 1"), "\(list): \(cut.errors)")
+                    let whole = try await installation.run(
+                        program: "\(Installation.bin)/sluice", list + ["--limit", "2"])
+                    #expect(whole.code == 0 && whole.errors.isEmpty, "\(list): \(whole.errors)")
+                }
+            }
+        }
+
         @Test func `retry and cancel change all commands of a filter, and none at a dry run`() async throws {
             try await Installation.with { installation in
                 let ids = try await Self.commands(installation)

@@ -115,6 +115,16 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a command whose deadline passes while it is paused says so`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.coordinator()
+                #expect(try await installation.sluice("pause").code == 0)
+                let id = try await installation.sluice("submit", "noop", "--deadline", "1s").ids[0]
+                let ended = try await installation.await(id, .cancelled, in: installation.store())
+                #expect(ended.reason == "its deadline passed; it was paused", "\(ended.reason ?? "")")
+            }
+        }
+
         @Test func `a second submit with a unique key returns the first command, or a conflict`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.sluice("submit", "noop", "--unique-key", "one")

@@ -19,6 +19,10 @@ extension EndToEndTests {
                     #expect(
                         refused.errors.contains("this is a copy of \(installation.data) made at"), "\(refused.errors)")
                 }
+                let doctor = try await installation.run(program: program, ["doctor", "--data", copy])
+                #expect(
+                    doctor.code == 1 && doctor.output.contains("this is a copy of \(installation.data) made at"),
+                    "\(doctor.output)")
                 // The original goes on, also after a move and a start.
                 up.signal(SIGTERM)
                 #expect(try await up.end(within: .seconds(60)) == .exited(0))

@@ -46,6 +46,18 @@ extension EndToEndTests {
                 #expect(try await head().contains(" 423 "))
                 try FileManager.default.moveItem(atPath: away, toPath: "\(uploads)/\(name)")
                 #expect(try await head().contains("upload-offset: 400000"))
+                #expect(try await door.stop() == .exited(0))
+
+                // A restore is the word of a person: what is not in the spool is lost.
+                let copy = "\(installation.directory.path)/copy"
+                #expect(try await installation.sluice("backup", copy).code == 0)
+                try FileManager.default.removeItem(atPath: "\(uploads)/\(name)")
+                let restored = try await installation.sluice("restore", copy)
+                #expect(
+                    restored.code == 0 && restored.output.contains("1 open upload ended"),
+                    "\(restored.output)\(restored.errors)")
+                try await door.start()
+                #expect(try await head().contains(" 410 "))
             }
         }
     }
