@@ -141,7 +141,16 @@ package struct SettingsReader {
             if near == nil, !choices.contains(path[length]),
                 let name = NearestName.find(String(path[length]), among: choices.map(String.init))
             {
-                near = (path.prefix(length) + [name[...]] + path.dropFirst(length + 1)).joined(separator: ".")
+                let section = path.prefix(length) + [name[...]]
+                let meant = section + path.dropFirst(length + 1)
+                let others = names(below: section[...])
+                if names(below: meant[...]).isEmpty, !known.contains(meant.joined(separator: ".")), !others.isEmpty {
+                    throw SettingsError(
+                        key: key,
+                        problem: "is not known; is it a key of “\(section.joined(separator: "."))”? There are "
+                            + others.joined(separator: ", "))
+                }
+                near = meant.joined(separator: ".")
             }
             throw SettingsError(
                 key: key,

@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: [
         ("netwrk.floor", "is not known; is it “network.floor”?"),
-        ("netwrok.unknown", "is not known; is it “network.unknown”?"),
+        ("netwrok.unknown", "is not known; is it a key of “network”? There are floor, maxTransfers"),
         ("network.flor", "is not known; is it “network.floor”?"),
         ("network.floor.percent", "is not known; there are floor, maxTransfers"),
         ("destination.media.orign", "is not known; is it “destination.media.origin”?"),

@@ -26,6 +26,7 @@ extension EndToEndTests {
 
         @Test(arguments: [
             ("netwrok: {maxTransfers: 3}", "is it “network.maxTransfers”?"), ("netwrok:", "is it “network”?"),
+            ("netwrok: {x: 1}", "is it a key of “network”? There are "),
             ("upload: {idelTimeout: 5}", "is it “upload.idleTimeout”?"),
             ("upload: {connectTimeout: 10x}", "a duration such as"),
             ("schedules: {beat: {cron: \"* * * *\", command: {type: noop}}}", "sluice.yaml:1"),
