@@ -31,6 +31,10 @@ struct ActionTests {
             #expect(try rig.store.command(other)?.status == .new)
             #expect(try rig.store.counts()[.cancelled] == 30)
             #expect(try await rig.get("/actions").json["actions"]?.elements?.count == 1)
+            let several = try await rig.post(
+                "/commands/actions", ["verb": "requalify", "qos": "utility", "filter": ["status": ["new", "error"]]])
+            let second = try await ended(rig, "/actions/\(try #require(try several.json["id"]?.string))")
+            #expect(second["seen"] == 1 && second["changed"] == 1, "\(second)")
         }
     }
 

@@ -47,6 +47,10 @@ struct CommandListTests {
                 return try page.json["commands"]?.elements?.compactMap { $0["id"]?.string } ?? []
             }
             #expect(try await ids("status=success") == [done.description])
+            for query in ["status=success&status=error", "status=success,error"] {
+                #expect(try await ids(query) == [done.description])
+            }
+            #expect(try await ids("status=new&status=success").count == 3)
             #expect(try await ids("qos=background") == [slow.description])
             #expect(try await ids("type=request") == [get.description])
             #expect(try await ids("destination=https://media.example.com/x") == [get.description])
@@ -58,7 +62,8 @@ struct CommandListTests {
 
     @Test(arguments: [
         "status=done", "qos=high", "destination=nowhere", "type=A", "batch=1", "limit=0", "limit=1001", "limit=ten",
-        "order=up", "cursor=x", "cursor=n1", "from=yesterday", "statuz=new", "limit=1&limit=2", "q=",
+        "order=up", "cursor=x", "cursor=n1", "status=new,done", "status=new&status=", "from=yesterday", "statuz=new",
+        "limit=1&limit=2", "q=",
     ])
     func `a query of another form is an error that names its parameter`(_ query: String) async throws {
         try await APIRig.with { rig in

@@ -16,10 +16,16 @@ enum FilterReader {
                 throw JSONBody.problem(
                     "“filter” has no field “\(member.name.excerpt)”; it has \(known.joined(separator: ", ")).")
             }
-            guard let text = member.value.string else {
-                throw JSONBody.problem("“\(member.name)” in “filter” must be a string, not \(member.value.kind).")
+            let values = member.name == "status" ? member.value.elements ?? [member.value] : [member.value]
+            guard !values.isEmpty else {
+                throw JSONBody.problem("“\(member.name)” in “filter” is an empty list; leave it out, or name one.")
             }
-            query.items.append((member.name, text))
+            for value in values {
+                guard let text = value.string else {
+                    throw JSONBody.problem("“\(member.name)” in “filter” must be a string, not \(value.kind).")
+                }
+                query.items.append((member.name, text))
+            }
         }
         return try CommandListQuery.filter(QueryReader(query))
     }

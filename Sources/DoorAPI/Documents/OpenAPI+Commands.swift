@@ -10,7 +10,11 @@ extension OpenAPIDocument {
                 submits, so that a command that is submitted later never comes before the cursor of an older page.
               security: [{token: [read]}]
               parameters:
-                - {name: status, in: query, schema: {$ref: '#/components/schemas/Status'}}
+                - name: status
+                  in: query
+                  description: Several times, or with commas, for several
+                  explode: true
+                  schema: {type: array, items: {$ref: '#/components/schemas/Status'}}
                 - {name: qos, in: query, schema: {$ref: '#/components/schemas/QualityOfService'}}
                 - {name: destination, in: query, description: An origin, schema: {$ref: '#/components/schemas/Filter'}}
                 - {name: type, in: query, schema: {$ref: '#/components/schemas/CommandType'}}

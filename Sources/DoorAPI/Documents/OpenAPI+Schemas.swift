@@ -99,7 +99,10 @@ extension OpenAPIDocument {
                   type: object
                   additionalProperties: false
                   properties:
-                    status: {$ref: '#/components/schemas/Status'}
+                    status:
+                      oneOf:
+                        - {$ref: '#/components/schemas/Status'}
+                        - {type: array, minItems: 1, items: {$ref: '#/components/schemas/Status'}}
                     qos: {$ref: '#/components/schemas/QualityOfService'}
                     destination: {$ref: '#/components/schemas/Filter'}
                     type: {$ref: '#/components/schemas/CommandType'}

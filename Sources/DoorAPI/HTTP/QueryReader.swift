@@ -6,9 +6,11 @@ internal import HTTPTypes
 struct QueryReader {
     private let query: DoorQuery
 
-    /// - Parameter known: the names that the resource takes.
-    /// - Throws: 400 for another name, and for one that occurs twice.
-    init(_ request: DoorRequest, _ known: [String]) throws(Problem) {
+    /// - Parameters:
+    ///   - known: the names that the resource takes.
+    ///   - repeated: those that may occur several times.
+    /// - Throws: 400 for another name, and for any other one that occurs twice.
+    init(_ request: DoorRequest, _ known: [String], repeated: Set<String> = []) throws(Problem) {
         query = request.query
         var seen: Set<String> = []
         for (name, _) in query.items {
@@ -16,7 +18,9 @@ struct QueryReader {
                 let names = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
                 throw Self.problem("The resource takes no parameter “\(name.excerpt)”; \(names).")
             }
-            guard seen.insert(name).inserted else { throw Self.problem("“\(name)” occurs twice; send it once.") }
+            guard seen.insert(name).inserted || repeated.contains(name) else {
+                throw Self.problem("“\(name)” occurs twice; send it once.")
+            }
         }
     }
 
@@ -31,6 +35,21 @@ struct QueryReader {
             throw Self.problem("“\(name)” is a text of 1 to 1,024 bytes; leave it out, or send one.")
         }
         return text
+    }
+
+    /// The values of a parameter that may occur several times, each a value or several with commas between.
+    /// - Throws: 400 where `parse` returns nil for one.
+    func values<Value>(_ name: String, _ form: String, _ parse: (String) -> Value?) throws(Problem) -> [Value] {
+        var values: [Value] = []
+        for item in query.items where item.name == name {
+            for text in item.value.split(separator: ",", omittingEmptySubsequences: false) {
+                guard let value = parse(String(text)) else {
+                    throw Self.problem("“\(name)” is “\(text.excerpt)” and must be \(form).")
+                }
+                values.append(value)
+            }
+        }
+        return values
     }
 
     /// - Parameter form: completes “… must be”.

@@ -15,7 +15,7 @@ struct CommandListQuery: Sendable {
 
     /// - Throws: 400 for a parameter that the list does not take, and for a value of another form.
     init(_ request: DoorRequest) throws(Problem) {
-        let query = try QueryReader(request, Self.filters + ["order", "limit", "cursor"])
+        let query = try QueryReader(request, Self.filters + ["order", "limit", "cursor"], repeated: ["status"])
         filter = try Self.filter(query)
         limit = try query.limit()
         let cursor = try query.value("cursor", "the cursor of a page before") { PageCursor($0) }
@@ -29,7 +29,7 @@ struct CommandListQuery: Sendable {
 
     static func filter(_ query: QueryReader) throws(Problem) -> CommandFilter {
         var filter = CommandFilter()
-        filter.status = try query.value("status", CommandFilterForm.statuses) { CommandStatus(name: $0) }
+        filter.statuses = Set(try query.values("status", CommandFilterForm.statuses) { CommandStatus(name: $0) })
         filter.qos = try query.value("qos", CommandFilterForm.qualities) { QualityOfService(name: $0) }
         filter.destination = try query.value("destination", CommandFilterForm.destination) {
             $0 == "none" ? Destination.none : Destination($0)
@@ -46,7 +46,7 @@ struct CommandListQuery: Sendable {
 
 /// The forms of the fields of a filter, for messages: each completes “must be”.
 enum CommandFilterForm {
-    static let statuses = "one of " + CommandStatus.allCases.map(\.name).joined(separator: ", ")
+    static let statuses = "one or several of " + CommandStatus.allCases.map(\.name).joined(separator: ", ")
     static let qualities = "one of " + QualityOfService.allCases.map(\.name).joined(separator: ", ")
     static let destination = "an origin such as https://media.example.com, or none"
     static let type = "the type of a command: 1 to 64 of a-z, 0-9, “.” and “-”"
