@@ -46,7 +46,7 @@ extension SluiceClient {
     ///
     /// Retries and crashes are counted from 0 again, and a deadline that has passed is removed. The offset
     /// and the checkpoint stay, so an operation may resume. The command takes back a unique key whose period
-    /// has not lapsed.
+    /// has not lapsed. Of a batch, the members that have failed are retried.
     /// - Parameters:
     ///   - id: the command.
     ///   - actor: the origin of the request, for the timeline. The default is “a person”.
@@ -59,7 +59,10 @@ extension SluiceClient {
     /// As ``retry(_:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) async throws {
         try await change(id, "be retried") { [clock] store throws(StoreError) in
-            try store.retry(id, ifNewest: newest, by: actor, now: clock())
+            if let effects = try store.retry(id, ifNewest: newest, by: actor, now: clock()) { return effects }
+            guard try store.command(id)?.type == CommandType.batch else { return nil }
+            let (count, effects) = try store.retryMembers(of: id, by: actor, now: clock())
+            return count == 0 ? nil : effects
         }
     }
 

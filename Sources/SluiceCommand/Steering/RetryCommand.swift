@@ -10,7 +10,7 @@ struct RetryCommand: ParsableCommand {
         discussion: """
             For commands in status error (without waiting for the backoff), cancelled or gaveUp. Their retries and \
             crashes are counted from 0 again; the offset is kept, so that a transfer continues from there. Settle a \
-            command in doubt with “sluice resolve”.
+            command in doubt with “sluice resolve”. A batch is retried by its members that have failed.
 
             Name the commands by their ids, or by the filters of “sluice list”: all that they admit are retried, in status \
             error or gaveUp unless --status says otherwise. On a terminal it tells their number, and asks.
@@ -45,9 +45,13 @@ struct RetryCommand: ParsableCommand {
                 return .refused(error.message)
             }
             if command.type == CommandType.batch {
-                return .refused(
-                    "is a batch, whose end stands; retry its members: “sluice retry --batch \(command.id)”"
-                )
+                let (count, effects) = try store.retryMembers(of: command.id, by: Actor.person, now: .now)
+                guard count > 0 else {
+                    return .refused(
+                        "is a batch without failed members; “sluice list --batch \(command.id)” shows its members")
+                }
+                let members = "\(count) failed member\(count == 1 ? "" : "s")"
+                return .done("waits again: \(members) will be run again", hint: nil, effects: effects)
             }
             return command.status == .inDoubt
                 ? .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")

@@ -89,7 +89,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a failed member fails the batch, and its retry does not change that`() async throws {
+        @Test func `a failed member fails the batch, and a retry of the batch runs the member again`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up()
                 let opened = try await installation.sluice("batch", "open", "--name", "two")
@@ -105,7 +105,17 @@ extension EndToEndTests {
                 let shown = try await installation.sluice("batch", "\(batch)")
                 #expect(shown.output.contains("gave up · 2 of 2 ended · 1 failed"), "\(shown.output)")
                 let retried = try await installation.sluice("retry", "\(batch)")
-                #expect(retried.code != 0 && retried.errors.contains("retry its members"), "\(retried.errors)")
+                #expect(
+                    retried.code == 0 && retried.output.contains("1 failed member will be run again"),
+                    "\(retried.output)\(retried.errors)")
+                let store = try installation.store()
+                try await until("the batch fails again") {
+                    try store.timeline(batch).count { $0.status == .tooManyTimes } == 2
+                }
+                let sound = try await installation.sluice("batch", "open", "--name", "none")
+                let other = try #require(sound.ids.first)
+                let refused = try await installation.sluice("retry", "\(other)")
+                #expect(refused.code == 1 && refused.errors.contains("without failed members"), "\(refused.errors)")
                 up.signal(SIGTERM)
                 _ = try await up.end(within: .seconds(30))
             }
