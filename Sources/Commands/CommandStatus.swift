@@ -67,7 +67,7 @@ public enum CommandStatus: Int, Sendable, CaseIterable, Codable {
     package static func suggestion(for text: String) -> String? {
         let text = text.asciiLowercased
         switch text {
-        case "failed", "failure", "errors", "errored": return "error (is tried again) or gaveUp (is not)"
+        case "failed", "failure", "errors", "errored": return "error, which is tried again, or gaveUp, which is not"
         case "dead", "deadletter", "dead-letter", "discarded", "givenup", "given-up", "exhausted": return "gaveUp"
         case "done", "ok", "succeeded", "completed", "complete", "finished": return "success"
         case "running", "active", "executing", "started", "processing", "working": return "sent or queued"
