@@ -17,6 +17,7 @@ package final class Authenticator: Sendable {
     private let cookie: SessionCookie
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
+    private let isClockHeld: @Sendable () -> Bool
     private let sleep: @Sendable (Duration) async -> Void
     private let state: Mutex<State>
     private let codes: StoredLoginCodes?
@@ -27,12 +28,14 @@ package final class Authenticator: Sendable {
     ///   - sessions: those of earlier doors.
     ///   - storedSessions: takes the changes of sessions; nil: they end with the door.
     ///   - clock: the wall clock.
+    ///   - isClockHeld: whether the wall clock is not trusted: no session ends by its age then.
     ///   - sleep: delays the response to a failure.
     package init(
         tokens: TokenCache, cookie: SessionCookie, logger: Logger,
         codes: StoredLoginCodes? = nil, sessions: SessionTable = SessionTable(),
         storedSessions: StoredSessions? = nil,
         clock: @escaping @Sendable () -> Timestamp = { .now },
+        isClockHeld: @escaping @Sendable () -> Bool = { false },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.tokens = tokens
@@ -42,6 +45,7 @@ package final class Authenticator: Sendable {
         self.storedSessions = storedSessions
         state = Mutex(State(sessions: sessions))
         self.clock = clock
+        self.isClockHeld = isClockHeld
         self.sleep = sleep
     }
 
@@ -61,7 +65,7 @@ package final class Authenticator: Sendable {
         }
         let ids = cookie.ids(in: fields).prefix(4)
         for id in ids {
-            guard let token = changeSessions({ $0.use(id, now: clock()) }) else { continue }
+            guard let token = changeSessions({ $0.use(id, now: clock(), isClockHeld: isClockHeld) }) else { continue }
             return try await principal(ofSession: token)
         }
         count(ids.isEmpty ? .missing : .session)
@@ -77,7 +81,9 @@ package final class Authenticator: Sendable {
         if principal.isSession {
             let now = clock()
             let hasSession = state.withLock { state in
-                cookie.ids(in: fields).contains { state.sessions.token($0, now: now) == principal.token }
+                cookie.ids(in: fields).contains {
+                    state.sessions.token($0, now: now, isClockHeld: isClockHeld) == principal.token
+                }
             }
             guard hasSession else { return false }
         }
@@ -211,7 +217,8 @@ package final class Authenticator: Sendable {
             throw .unauthorized(.session, "The token of the session was removed; log in with another one.")
         }
         do throws(AuthenticationFailure) { try check(record) } catch {
-            changeSessions { $0.end(token: token) }
+            // A token has not expired where the clock jumps back.
+            if error != .expired || !isClockHeld() { changeSessions { $0.end(token: token) } }
             count(error)
             throw .unauthorized(.session, "The session has ended: \(Self.detail(error, record))")
         }

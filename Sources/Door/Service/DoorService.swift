@@ -93,8 +93,11 @@ package struct DoorService: Service {
         let tokens = TokenCache(TokenStore(client.store), logger: logger)
         defer { tokens.close() }
         let isSecure = configuration.url(at: address).hasPrefix("https:")
-        let (suffix, earlier) = try await onThread("door-sessions") { [client] () throws(StoreError) in
-            (try StoredSessions.cookieSuffix(client.store), try StoredSessions.read(client.store))
+        let (suffix, earlier, isClockHeld) = try await onThread("door-sessions") { [client] () throws(StoreError) in
+            (
+                try StoredSessions.cookieSuffix(client.store), try StoredSessions.read(client.store),
+                client.store.isClockHeld
+            )
         }
         let storedSessions = StoredSessions(client.store, logger: logger)
         defer { storedSessions.close() }
@@ -102,7 +105,9 @@ package struct DoorService: Service {
         let authenticator = Authenticator(
             tokens: tokens,
             cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure, suffix: suffix),
-            logger: logger, codes: codes, sessions: SessionTable(earlier), storedSessions: storedSessions)
+            logger: logger, codes: codes,
+            sessions: SessionTable(earlier, isClockHeld: isClockHeld), storedSessions: storedSessions,
+            isClockHeld: { [store = client.store] in store.isClockHeld })
         var server = DoorServerConfiguration()
         (server.host, server.port) = (address.host, address.port)
         server.basePath = configuration.basePath

@@ -13,13 +13,15 @@ extension UploadEngine {
     /// Ends uploads that have expired, and deletes bytes that are not needed any more.
     /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then once a second.
     package func tidy() async -> Int {
-        // An upload may be younger than a clock that has jumped says.
+        // An upload may be younger than a clock that has jumped says. A jump after this time does not count.
+        let now = clock()
         let isClockHeld = await disk.run { [store] () throws(Never) in store.isClockHeld }
         guard !isClockHeld else { return 0 }
         var count = 0
         let isLookDue = nextLookAtFiles.withLock { next in
-            guard next <= clock() else { return false }
-            next = clock() + Self.filesInterval
+            // The clock may have been set back.
+            guard next <= now || next > now + Self.filesInterval else { return false }
+            next = now + Self.filesInterval
             return true
         }
         if isLookDue {
@@ -28,7 +30,6 @@ extension UploadEngine {
             }
         }
         for shard in 0..<store.shardCount {
-            let now = clock()
             let due = await disk.run { [store] () throws(Never) in
                 Result { () throws(StoreError) in
                     try store.dueUploads(shard: shard, now: now, limit: Self.roundSize)

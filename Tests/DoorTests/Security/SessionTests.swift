@@ -1,6 +1,7 @@
 import Commands
 import Dispatch
 import HTTPTypes
+import Host
 import Logging
 import Store
 import Testing
@@ -81,6 +82,53 @@ struct SessionTests {
         var next = SessionTable(try StoredSessions.read(store), now: later)
         #expect(ids.map { next.use($0, now: later) } == [nil, "u"])
         #expect(next.takeChanges().filter { $0.value == nil }.count == 2)
+    }
+
+    /// Of the door's ages by the wall clock, these were searched for what a jump of eight days and back deletes: sessions (idle
+    /// time, also at a start of the door, and by a token that seems to have expired), login codes, records of tokens, uploads
+    /// (``ClockHoldConformance`` and the tests of the engine have these), failed logins (these only decay).
+    @Test func `a jump of the clock and back ends no session, and makes none last longer`() {
+        var sessions = SessionTable(now: now)
+        let ids = (0..<2).map { _ in sessions.begin(token: "t", now: now) }
+        let ahead = now + .seconds(8 * 86_400)
+        #expect(sessions.use(ids[0], now: ahead, isClockHeld: { true }) == "t")
+        #expect(sessions.token(ids[1], now: ahead, isClockHeld: { true }) == "t")
+        #expect(sessions.use(ids[0], now: now + .seconds(60), isClockHeld: { true }) == "t")
+        #expect(sessions.use(ids[1], now: now + .seconds(60), isClockHeld: { true }) == "t")
+        for id in ids { #expect(sessions.use(id, now: now + .seconds(13 * 3600)) == nil) }
+        // A door that starts while the clock is ahead.
+        let stored = ["a": SessionTable.Session(token: "t", lastSeen: now)]
+        #expect(SessionTable(stored, now: ahead, isClockHeld: true).count == 1)
+        #expect(SessionTable(stored, now: ahead).count == 0)
+    }
+
+    @Test func `a jump of the clock and back uses up no login code, and makes none last longer`() throws {
+        let store = MemoryStore()
+        let codes = StoredLoginCodes(store)
+        let ahead = now + .seconds(8 * 86_400)
+        let code = try codes.make(for: "t", now: now)
+        try store.set(SettingKey.clockHold, to: ClockHold(.jump(.seconds(8 * 86_400)), now: .now).json.text)
+        let late = try codes.make(for: "t", now: ahead)
+        #expect(try codes.redeem(code, now: ahead) == nil)
+        #expect(try codes.redeem(late, now: now + .seconds(60)) == nil, "it would be valid for eight days")
+        #expect(try codes.redeem(code, now: now + .seconds(60)) == "t")
+        try store.set(SettingKey.clockHold, to: nil)
+        #expect(try codes.redeem(late, now: ahead) == "t")
+    }
+
+    @Test func `a jump of the clock removes no record of a token`() throws {
+        let store = MemoryStore()
+        let tokens = TokenStore(store)
+        var first = TokenRecord(AccessToken(), name: "a", scopes: [], created: now)
+        first.expires = now + .seconds(86_400)
+        try tokens.add(first, now: now)
+        let late = now + .seconds(60 * 86_400)
+        try store.set(SettingKey.clockHold, to: ClockHold(.jump(.seconds(60 * 86_400)), now: .now).json.text)
+        try tokens.add(TokenRecord(AccessToken(), name: "b", scopes: [], created: late), now: late)
+        #expect(try tokens.tokens().records.map(\.name) == ["a", "b"])
+        try store.set(SettingKey.clockHold, to: nil)
+        try tokens.add(TokenRecord(AccessToken(), name: "c", scopes: [], created: late), now: late)
+        #expect(try Set(tokens.tokens().records.map(\.name)) == ["b", "c"])
     }
 
     @Test func `each store has a name of the cookie of its own, which stays`() throws {

@@ -1,4 +1,5 @@
 package import Commands
+internal import Store
 
 /// The sessions of browsers, by the digests of their ids. Pure but for the random ids.
 package struct SessionTable: Sendable {
@@ -24,11 +25,16 @@ package struct SessionTable: Sendable {
     private var entries: [String: Entry] = [:]
     private var changes: [String: Session?] = [:]
 
-    /// - Parameter stored: the sessions that the store has. Those that were idle too long count as ended.
-    package init(_ stored: [String: Session] = [:], now: Timestamp = .now) {
+    /// - Parameters:
+    ///   - stored: the sessions that the store has. Those that were idle too long count as ended.
+    ///   - isClockHeld: the wall clock is not trusted (``ClockHold``): a session that seems to be idle too long may not be, and
+    ///     counts as in use now.
+    package init(_ stored: [String: Session] = [:], now: Timestamp = .now, isClockHeld: Bool = false) {
         for (digest, session) in stored {
-            if now - session.lastSeen < Self.maxIdle {
+            if !Self.isIdle(session, now: now) {
                 entries[digest] = Entry(session: session, stored: session.lastSeen)
+            } else if isClockHeld, !session.token.isEmpty {
+                entries[digest] = Entry(session: Session(token: session.token, lastSeen: now), stored: session.lastSeen)
             } else {
                 changes[digest] = .some(nil)
             }
@@ -55,25 +61,30 @@ package struct SessionTable: Sendable {
 
     /// The id of the token of a session, which is in use now; nil where there is none with that id, or it was idle too
     /// long.
-    package mutating func use(_ id: String, now: Timestamp) -> String? {
+    /// - Parameter isClockHeld: as in ``init(_:now:isClockHeld:)``. It is asked only where it matters.
+    package mutating func use(_ id: String, now: Timestamp, isClockHeld: () -> Bool = { false }) -> String? {
         let digest = SecretDigest.text(of: id)
         guard var entry = entries[digest] else { return nil }
-        guard now - entry.session.lastSeen < Self.maxIdle else {
+        let isBack = entry.session.lastSeen > now + ClockHold.maxStep
+        guard isBack || !Self.isIdle(entry.session, now: now) || isClockHeld() else {
             remove(digest)
             return nil
         }
-        entry.session.lastSeen = max(now, entry.session.lastSeen)
+        // A clock that was ahead makes no session last longer.
+        entry.session.lastSeen = isBack ? now : max(now, entry.session.lastSeen)
         entries[digest] = entry
-        if entry.stored.map({ now - $0 >= Self.storeInterval }) ?? true { note(digest) }
+        if entry.stored.map({ now - $0 >= Self.storeInterval || $0 > now + ClockHold.maxStep }) ?? true { note(digest) }
         return entry.session.token
     }
 
-    /// As ``use(_:now:)``, without counting as a use.
-    package func token(_ id: String, now: Timestamp) -> String? {
+    /// As ``use(_:now:isClockHeld:)``, without counting as a use.
+    package func token(_ id: String, now: Timestamp, isClockHeld: () -> Bool = { false }) -> String? {
         entries[SecretDigest.text(of: id)].flatMap { entry in
-            now - entry.session.lastSeen < Self.maxIdle ? entry.session.token : nil
+            !Self.isIdle(entry.session, now: now) || isClockHeld() ? entry.session.token : nil
         }
     }
+
+    private static func isIdle(_ session: Session, now: Timestamp) -> Bool { now - session.lastSeen >= maxIdle }
 
     package mutating func end(_ id: String) { remove(SecretDigest.text(of: id)) }
 

@@ -10,12 +10,14 @@ package struct StoredLoginCodes: Sendable {
 
     package init(_ settings: any SettingStore) { self.settings = settings }
 
-    /// Makes a code, which is valid for 10 minutes, and removes those that are not valid any more.
+    /// Makes a code, which is valid for 10 minutes, and removes those that are not valid any more, unless the wall clock is
+    /// not trusted (``ClockHold``).
     /// - Parameter token: the id of the token whose rights it gives.
     package func make(for token: String, now: Timestamp) throws(StoreError) -> String {
         let code = Base62.random(bytes: 16)
+        let isHeld = settings.isClockHeld
         let expired = try settings.settings(prefix: SettingKey.loginPrefix).filter { _, value in
-            Self.read(value).map { $0.expires <= now } ?? true
+            Self.read(value).map { !isHeld && !Self.isValid(until: $0.expires, now: now) } ?? true
         }
         let value = JSONValue.object([
             .init("token", .string(token)), .init("expires", .string((now + Self.lifetime).description)),
@@ -26,16 +28,25 @@ package struct StoredLoginCodes: Sendable {
     }
 
     /// Uses a code up.
-    /// - Returns: the id of its token; nil for a code that is not known, was used, or has expired.
+    /// - Returns: the id of its token; nil for a code that is not known, was used, or has expired. While the wall clock is
+    ///   not trusted, a code that seems to have expired is refused, and kept: the clock may jump back.
     package func redeem(_ code: String, now: Timestamp) throws(StoreError) -> String? {
         // A client with wrong codes causes no write.
-        guard try settings.setting(Self.key(code)) != nil else { return nil }
+        guard let known = try settings.setting(Self.key(code)) else { return nil }
+        if let known = Self.read(known), !Self.isValid(until: known.expires, now: now), settings.isClockHeld {
+            return nil
+        }
         var found: (token: String, expires: Timestamp)?
         try settings.update(Self.key(code), timeout: WriteTimeout.foreground) { value in
             found = value.flatMap { Self.read($0) }
             return nil
         }
-        return found.flatMap { $0.expires > now ? $0.token : nil }
+        return found.flatMap { Self.isValid(until: $0.expires, now: now) ? $0.token : nil }
+    }
+
+    /// A code of a clock that was ahead has expired: it would be valid for longer than any other.
+    private static func isValid(until end: Timestamp, now: Timestamp) -> Bool {
+        end > now && end <= now + lifetime + ClockHold.maxStep
     }
 
     private static func read(_ value: String) -> (token: String, expires: Timestamp)? {

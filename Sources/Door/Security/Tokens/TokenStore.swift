@@ -28,7 +28,9 @@ package struct TokenStore: Sendable {
         return (records, unreadable.sorted())
     }
 
-    /// Adds a token, and removes those that could not be used for a month.
+    /// Adds a token, and removes those that could not be used for a month, unless the wall clock is not trusted
+    /// (``ClockHold``). The date on which a token expires is one of the wall clock always: a jump of the clock must not make an
+    /// expired token usable.
     /// - Throws: `conflict` where a usable token has the name, `invalid` where there are 10,000.
     package func add(_ record: TokenRecord, now: Timestamp) throws(StoreError) {
         let known = try tokens().records
@@ -37,7 +39,9 @@ package struct TokenStore: Sendable {
                 .conflict,
                 "There is a token “\(record.name)” already (\(other.id)); revoke it, or choose another name.")
         }
+        let isHeld = settings.isClockHeld
         let old = known.filter { other in
+            if isHeld { return false }
             guard let end = [other.revoked, other.expires].compactMap(\.self).min() else { return false }
             return end + Self.retention < now
         }
