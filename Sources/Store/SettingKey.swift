@@ -9,6 +9,7 @@ package import Commands
 /// | `network.<destination>` | level, maximum rate and since when, JSON | `sluice network set` |
 /// | `limit.<name>` | a rate limit, JSON: `RateLimit` | `sluice limit` |
 /// | `clock.hold` | until when the wall clock is not trusted, JSON: `ClockHold` | coordinator |
+/// | `clock.jumps` | the jumps of the wall clock, JSON: `ClockJumps` | coordinator |
 /// | `tokens.<limit or destination>.<name>` | the tokens of a rate limit, JSON: `TokenBucketState` | coordinator |
 /// | `webhook.<endpoint>` | how its receiver has answered, JSON: `WebhookEndpointSetting` | workers, `sluice webhook` |
 /// | `type.<name>` | how producers read the payloads of a type, JSON: `PayloadRule` | workers of one's own |
@@ -27,6 +28,7 @@ package enum SettingKey {
     package static let limitPrefix = "limit."
     package static let tokensPrefix = "tokens."
     package static let clockHold = "clock.hold"
+    package static let clockJumps = "clock.jumps"
     package static let webhookPrefix = "webhook."
     package static let accessTokenPrefix = "token."
     package static let workerPrefix = "worker."

@@ -14,6 +14,10 @@ final class ClockMonitor {
     private var owedJumps: [Int: [WallClock.Jump]] = [:]
     /// Shards whose waits are still to be clamped after the start.
     private var owedClamps: Set<Int>
+    /// Jumps whose last turns in a shard are still to be read.
+    private var owedTurns: [Int: [ClockJumps.Jump]] = [:]
+    /// The jumps of the ready queue differ from the setting.
+    private var areJumpsNew = false
     /// Until when the clock is not trusted.
     private var hold: ClockHold?
     /// ``hold`` differs from the setting.
@@ -22,14 +26,21 @@ final class ClockMonitor {
     /// Reaps and due times wait behind settings, so these wait for another writer no longer than this.
     private static let timeout: Duration = .seconds(1)
 
-    /// - Parameter hold: as the start has found it, see ``ClockHold/init(atStart:wall:now:)``.
-    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner, hold: ClockHold?) {
+    /// - Parameters:
+    ///   - hold: as the start has found it, see ``ClockHold/init(atStart:wall:now:)``.
+    ///   - jumps: as earlier coordinators have seen them.
+    init(_ environment: CoordinatorEnvironment, dispatch: DispatchRunner, hold: ClockHold?, jumps: ClockJumps) {
         self.environment = environment
         self.dispatch = dispatch
         self.hold = hold
         isHoldNew = hold != nil
         wallClock = WallClock(offset: ClockRecord.read(in: environment.runDirectory))
         owedClamps = Set(0..<environment.store.shardCount)
+        dispatch.dispatcher.queue.clockJumps = jumps
+        if wallClock.offset == nil, case .start(let wall, let newest)? = hold?.cause, wall < newest {
+            // Since the boot. The time in between cannot be told.
+            add(wall - newest, wall: wall)
+        }
     }
 
     /// Whether the wall clock is not trusted for ages and deadlines.
@@ -51,6 +62,7 @@ final class ClockMonitor {
         record()
         for shard in 0..<environment.store.shardCount where !dispatch.dispatcher.locked.contains(shard) {
             // A shard that another process keeps locked has its turn when it is free.
+            for jump in owedTurns.removeValue(forKey: shard) ?? [] { readLastTurn(of: shard, before: jump) }
             for jump in owedJumps.removeValue(forKey: shard) ?? [] { shiftBackoffs(of: shard, by: jump) }
             if owedClamps.remove(shard) != nil { clampWaits(of: shard) }
         }
@@ -65,18 +77,41 @@ final class ClockMonitor {
             \(new == nil ? "" : ", and for 5 minutes nothing is deleted or cancelled by its age").
             """)
         for shard in 0..<environment.store.shardCount { owedJumps[shard, default: []].append(jump) }
-        dispatch.dispatcher.wallClockJumped(by: jump.by)
+        add(jump.by, wall: .now)
         if let new { (hold, isHoldNew) = (new, true) }
     }
 
-    private func record() {
-        guard isHoldNew, !dispatch.dispatcher.locked.contains(0) else { return }
-        isHoldNew = false
-        let value = hold?.json.text
-        environment.store.write("The hold of the clock cannot be recorded") { store throws(StoreError) in
-            try store.set([(SettingKey.clockHold, value)], timeout: Self.timeout)
+    /// Keeps the jump for the order and the ages of commands.
+    private func add(_ jump: Duration, wall: Timestamp) {
+        let jump = ClockJumps.Jump(by: jump, wall: wall, shardCount: environment.store.shardCount)
+        dispatch.dispatcher.wallClockJumped(jump)
+        for shard in 0..<environment.store.shardCount { owedTurns[shard, default: []].append(jump) }
+        areJumpsNew = true
+    }
+
+    private func readLastTurn(of shard: Int, before jump: ClockJumps.Jump) {
+        environment.store.read("The commands before a jump of the clock cannot be found", isUrgent: true) {
+            store throws(StoreError) in
+            try store.lastTurn(shard: shard, outside: jump.times)
+        } then: { [self] turn in
+            dispatch.dispatcher.queue.clockJumps.setLastTurn(turn, shard: shard, of: jump)
+            areJumpsNew = true
         } otherwise: { [self] error in
-            if !error.code.makesShardUnusable { isHoldNew = true }
+            if !error.code.makesShardUnusable { owedTurns[shard, default: []].append(jump) }
+        }
+    }
+
+    private func record() {
+        guard isHoldNew || areJumpsNew, !dispatch.dispatcher.locked.contains(0) else { return }
+        (isHoldNew, areJumpsNew) = (false, false)
+        let values = [
+            (SettingKey.clockHold, hold?.json.text),
+            (SettingKey.clockJumps, dispatch.dispatcher.queue.clockJumps.json.text),
+        ]
+        environment.store.write("The jump of the clock cannot be recorded") { store throws(StoreError) in
+            try store.set(values, timeout: Self.timeout)
+        } otherwise: { [self] error in
+            if !error.code.makesShardUnusable { (isHoldNew, areJumpsNew) = (true, true) }
         }
     }
 

@@ -72,7 +72,10 @@ actor Coordinator: LoopCallbackOwner {
     /// - Parameters:
     ///   - newest: of each shard, the newest transition in the store.
     ///   - clockHold: as the start has found it.
-    init(_ environment: CoordinatorEnvironment, newest: [Int64], clockHold: ClockHold?) throws {
+    ///   - clockJumps: as earlier coordinators have seen them.
+    init(
+        _ environment: CoordinatorEnvironment, newest: [Int64], clockHold: ClockHold?, clockJumps: ClockJumps
+    ) throws {
         self.environment = environment
         loop = environment.loop
         callbacks = environment.callbacks
@@ -107,7 +110,7 @@ actor Coordinator: LoopCallbackOwner {
         frames = FrameReader(logger: environment.logger)
         dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
-        clock = ClockMonitor(environment, dispatch: dispatch, hold: clockHold)
+        clock = ClockMonitor(environment, dispatch: dispatch, hold: clockHold, jumps: clockJumps)
         limits = RateLimitMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
         migrator = StoreMigrator(environment, dispatch: dispatch)

@@ -51,7 +51,8 @@ package final class CoordinatorService: Service {
                     CoordinatorEnvironment(
                         loop: loop, store: store, files: files, configuration: configuration,
                         runDirectory: directory.run, epoch: epoch, logger: logger, lock: lock, loss: loss),
-                    newest: recovered.newest, clockHold: recovered.clockHold)
+                    newest: recovered.newest, clockHold: recovered.clockHold,
+                    clockJumps: recovered.clockJumps)
             }
         }.get()
         await coordinator.start(with: recovered)

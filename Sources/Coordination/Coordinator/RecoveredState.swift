@@ -16,6 +16,8 @@ struct RecoveredState: Sendable {
     private(set) var sessions: [Session] = []
     /// In force at the start; nil where the wall clock fits the store.
     private(set) var clockHold: ClockHold?
+    /// While commands waited.
+    private(set) var clockJumps = ClockJumps()
     /// Why there are no settings: the first shard, which has them, is damaged. The work of the other shards
     /// goes on.
     private(set) var loss: StoreError?
@@ -32,6 +34,7 @@ struct RecoveredState: Sendable {
         clockHold = ClockHold(atStart: times.compactMap(\.self).max(), wall: .now, now: .now)
         do throws(StoreError) {
             if clockHold == nil { clockHold = try store.clockHold() }
+            clockJumps = ClockJumps(setting: try store.setting(SettingKey.clockJumps))
             links = try store.settings(prefix: SettingKey.linkPrefix)
             overrides = try store.settings(prefix: SettingKey.networkPrefix)
             pauses = try store.settings(prefix: SettingKey.pausePrefix)

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Host
 internal import NetworkControl
-internal import Store
+package import Store
 internal import Wire
 
 /// The floor of invariant 7: no class waits for ever behind higher ones.
@@ -53,7 +53,7 @@ extension Dispatcher {
     }
 
     /// The wall clock has jumped: no command has waited longer for that.
-    package mutating func wallClockJumped(by jump: Duration) { queue.wallClockJumped(by: jump) }
+    package mutating func wallClockJumped(_ jump: ClockJumps.Jump) { queue.wallClockJumped(jump) }
 
     mutating func offerFloor(_ command: ReadyCommand, to candidates: inout [OfferCandidate], now: MonotonicTime) {
         // It may have been dispatched in the ordinary way meanwhile.

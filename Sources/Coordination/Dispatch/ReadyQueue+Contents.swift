@@ -18,7 +18,7 @@ extension ReadyQueue {
         let entry = Entry(command: command, order: order(of: command))
         var out: ReadyCommand?
         if count(of: key) >= limit {
-            guard let last = last(of: key), entry < last else { return command }
+            guard let last = last(of: key), isFirst(entry, before: last) else { return command }
             remove(last.command.id)
             out = last.command
         }
@@ -33,11 +33,17 @@ extension ReadyQueue {
         return out
     }
 
+    /// Of one shard, the turn is the order.
+    private func isFirst(_ entry: Entry, before other: Entry) -> Bool {
+        entry.command.id.shard(of: shardCount) == other.command.id.shard(of: shardCount)
+            ? entry < other : entry.precedes(other)
+    }
+
     private func last(of key: ReadyKey) -> Entry? {
         let group = Group(destination: key.destination, serviceClass: key.qos.serviceClass)
         guard let number = groupNumbers[group] else { return nil }
         return groups[number].subQueues.filter { contents[$0].subQueue.key == key }
-            .compactMap { contents[$0].heaps.compactMap(\.max).max() }.max()
+            .flatMap { contents[$0].heaps.compactMap(\.max) }.max { $0.precedes($1) }
     }
 
     /// Removes a command that is known not to be ready any more.

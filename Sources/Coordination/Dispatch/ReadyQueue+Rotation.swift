@@ -232,7 +232,7 @@ extension ReadyQueue {
                     isUnsuitable = true
                     continue
                 }
-                if let best, best.entry < entry { continue }
+                if let best, best.entry.precedes(entry) { continue }
                 best = (number, shard, entry, slot)
             }
         }

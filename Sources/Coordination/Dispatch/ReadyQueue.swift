@@ -52,9 +52,15 @@ package struct ReadyQueue: Sendable {
         var command: ReadyCommand
         var order: Int64
 
+        /// By turn: for the commands of one sub-queue and shard. No clock has written the turns.
         static func == (left: Self, right: Self) -> Bool { left.command.id == right.command.id }
         static func < (left: Self, right: Self) -> Bool {
-            (left.order, left.command.turn, left.command.id) < (right.order, right.command.turn, right.command.id)
+            (left.command.turn, left.command.id) < (right.command.turn, right.command.id)
+        }
+
+        /// For commands of several sub-queues or shards.
+        func precedes(_ other: Self) -> Bool {
+            (order, command.turn, command.id) < (other.order, other.command.turn, other.command.id)
         }
     }
 
@@ -71,7 +77,7 @@ package struct ReadyQueue: Sendable {
             var best: (shard: Int, entry: Entry)?
             func consider(_ shard: Int) {
                 guard let entry = heaps[shard].min else { return }
-                if let known = best, known.entry < entry { return }
+                if let known = best, known.entry.precedes(entry) { return }
                 best = (shard, entry)
             }
             if let shards {
@@ -99,8 +105,7 @@ package struct ReadyQueue: Sendable {
     package var limit: Int
     /// The wall clock at the last dispatch. A command that a clock ahead of it has dated counts as made now.
     package var present: Timestamp?
-    /// The sum of the jumps of the wall clock.
-    private var clockShift: Duration = .zero
+    package var clockJumps = ClockJumps()
     var contents: [SubQueueState] = []
     var freeSubQueues: [Int] = []
     var subQueueNumbers: [SubQueue: Int] = [:]
@@ -196,24 +201,28 @@ package struct ReadyQueue: Sendable {
         return contents[number].heaps[id.shard(of: shardCount)].unordered.first { $0.command.id == id }?.command
     }
 
-    /// The order within a class; the smallest runs first. It is the time when the command was made, and a
-    /// step of waiting later for each step of quality that it stands behind the first of its class.
+    /// The order within a class; the smallest runs first. It is the time when the command was made, without the jumps of the
+    /// wall clock, and a step of waiting later for each step of quality that it stands behind the first of its class.
     package func order(of command: ReadyCommand) -> Int64 {
-        var created = command.createdAt
-        if let present, created > present + ClockHold.maxStep { created = present }
-        return steady(created).milliseconds + command.qos.stepsBehind * agingStep
+        var created = clockJumps.steady(
+            command.createdAt, shard: command.id.shard(of: shardCount), turn: command.turn)
+        if let present {
+            let now = clockJumps.steady(now: present)
+            if created > now + ClockHold.maxStep { created = now }
+        }
+        return created.milliseconds + command.qos.stepsBehind * agingStep
     }
 
-    /// The time without the jumps of the wall clock that were seen, so that neither order nor age follow them.
-    private func steady(_ time: Timestamp) -> Timestamp { time + (.zero - clockShift) }
-
-    /// The wall clock has jumped. The ages of the commands in memory stay as they are.
-    package mutating func wallClockJumped(by jump: Duration) { clockShift += jump }
+    /// The wall clock has jumped. The ages of the commands stay as they are.
+    package mutating func wallClockJumped(_ jump: ClockJumps.Jump) {
+        clockJumps.add(jump)
+        if let present { self.present = present + jump.by }
+    }
 
     /// How long a command has waited.
     func age(of entry: Entry, at: Timestamp) -> Duration {
         let created = entry.order - entry.command.qos.stepsBehind * agingStep
-        return steady(at) - Timestamp(milliseconds: created)
+        return clockJumps.steady(now: at) - Timestamp(milliseconds: created)
     }
 
     /// The first commands of the next groups of middle and low QoS, without taking them: of each sub-queue, in their
@@ -225,7 +234,7 @@ package struct ReadyQueue: Sendable {
             let state = groups[cursor]
             guard state.group.serviceClass != .high, !state.subQueues.isEmpty else { continue }
             let entries = state.subQueues.compactMap { contents[$0].best(among: nil)?.entry }
-            found.append((state.group, entries.sorted()))
+            found.append((state.group, entries.sorted { $0.precedes($1) }))
         }
         return found
     }

@@ -53,8 +53,11 @@ final class UnreachableCommands {
         environment.store.read("Commands of an unreachable destination cannot be read") { store throws(StoreError) in
             try store.ready(at: scan.destination, position, limit: Self.batch)
         } then: { [self] commands in
-            let now = Timestamp.now
-            let old = commands.filter { now - $0.createdAt > Self.maxOutage }
+            let jumps = links.dispatch.dispatcher.queue.clockJumps
+            let now = jumps.steady(now: .now)
+            let old = commands.filter {
+                now - jumps.steady($0.createdAt, shard: position.shard, turn: $0.turn) > Self.maxOutage
+            }
             advance { $0.advance(behind: commands.last?.turn, hasMore: commands.count == Self.batch && !old.isEmpty) }
             if old.isEmpty { read() } else { cancel(old.map(\.id), of: scan, shard: position.shard) }
         } otherwise: { [self] _ in

@@ -106,6 +106,12 @@ extension MemoryStore {
         }
     }
 
+    package func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64 {
+        try withShard(shard) { shard in
+            shard.rows.values.filter { !times.contains($0.command.createdAt) }.map(\.command.turn).max() ?? 0
+        }
+    }
+
     package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
         try withShard(shard) { shard in
             guard !shard.isClockHeld else { return [] }

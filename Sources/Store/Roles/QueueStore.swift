@@ -39,6 +39,9 @@ package protocol QueueStore: ShardedStore {
     /// clock has written becomes as long as it was meant to be, and any other that exceeds
     /// ``RetryPolicy/longestWait`` becomes the longest backoff. The `notBefore` that a producer chose stays.
     func clampWaits(shard: Int, now: Timestamp) throws(StoreError)
+    /// The newest turn whose command was submitted at a time outside of these, so that all later ones were submitted at one of
+    /// them; 0 where there is none. Looks at most at the last 100,000 commands.
+    func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64
     /// The queues of commands whose deadline has passed; none while the clock is held (``ClockHold``).
     /// - Parameter limit: commands that are looked at.
     func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey>

@@ -158,6 +158,19 @@ extension SQLiteStore {
         }
     }
 
+    package func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64 {
+        try self.shard(shard).use { connection throws(StoreError) in
+            let newest = try connection.statement(.newestTimes)
+            defer { newest.reset() }
+            var turn: Int64 = 0
+            while try newest.step() {
+                turn = newest.int64(0)
+                if !times.contains(newest.time(1)) { return turn }
+            }
+            return 0
+        }
+    }
+
     package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
         let shard = try self.shard(shard)
         return try shard.use { connection throws(StoreError) in

@@ -189,13 +189,13 @@ import Wire
         let jump = Duration.seconds(8 * 86_400)
         var dispatcher = dispatcher(concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background)])
-        dispatcher.wallClockJumped(by: jump)
+        dispatcher.wallClockJumped(ClockJumps.Jump(by: jump, wall: at + jump, shardCount: dispatcher.shardCount))
         // By the clock, both have waited for eight days.
         #expect(numbers(dispatcher.dispatch(at: at + jump, now: .zero)) == [1])
         var late = ready(3, shard: 1)
         late.createdAt = at + jump
         dispatcher.insert([late])
-        dispatcher.wallClockJumped(by: .zero - jump)
+        dispatcher.wallClockJumped(ClockJumps.Jump(by: .zero - jump, wall: at, shardCount: dispatcher.shardCount))
         dispatcher.insert([ready(4, shard: 2)])
         dispatcher.transition(report(ready(1), .success), now: after(1))
         #expect(numbers(dispatcher.dispatch(at: at, now: after(1))).first == 3)

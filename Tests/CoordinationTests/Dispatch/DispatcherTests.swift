@@ -257,9 +257,11 @@ import Wire
         let second = try #require(dispatcher.refills().first)
         #expect(second.afterTurn > 100)
         // An older command has to leave memory while the store answers.
-        dispatcher.insert([ready(7, age: -1_000_000)] + (1...256).map { ready($0 + 10_000, age: 100_000) })
+        dispatcher.insert([ready(7, age: -1_000_000)] + (1...256).map { ready($0 + 10_000, shard: 1, age: 100_000) })
         dispatcher.refilled(second, [])
-        for number in Int64(1)...256 { dispatcher.transition(report(ready(number + 10_000), .success), now: .zero) }
+        for number in Int64(1)...256 {
+            dispatcher.transition(report(ready(number + 10_000, shard: 1), .success), now: .zero)
+        }
         #expect(dispatcher.refills().map(\.afterTurn) == [6])
     }
 

@@ -82,6 +82,64 @@ extension EndToEndTests {
             .enabled(
                 if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
                 "libfaketime is not installed"))
+        func `commands run in the order of their submission, though the clock jumps while they wait`() async throws {
+            try await Installation.with { installation in
+                func set(_ offset: String) throws {
+                    _ = try installation.directory.file("clock", Array(offset.utf8))
+                }
+                try set("+0")
+                let environment = [
+                    "LD_PRELOAD": DurabilityTests.faketime,
+                    "FAKETIME_TIMESTAMP_FILE": "\(installation.directory.path)/clock", "FAKETIME_NO_CACHE": "1",
+                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
+                ]
+                var coordinator = try await installation.coordinator(environment: environment)
+                func jump(to offset: String, by seconds: String) async throws {
+                    try set(offset)
+                    try await until("the report of the jump") {
+                        coordinator.errors.contains("The wall clock jumped by \(seconds)")
+                    }
+                }
+                // Without a worker, the coordinator keeps none of its commands in memory.
+                _ = try await installation.worker("--concurrency", "1")
+                #expect(try await installation.sluice("pause").code == 0)
+                var ids: [CommandID] = []
+                // Each in a shard of its own choice.
+                func submit(_ count: Int) async throws {
+                    for _ in 0..<count {
+                        let done = try await installation.sluice(
+                            "submit", "noop", "--payload", #"{"milliseconds":50}"#, environment: environment)
+                        ids.append(try #require(done.ids.first, "\(done.errors)"))
+                    }
+                }
+                try await submit(4)
+                try await jump(to: "+691200", by: "691")
+                try await submit(4)
+                try await jump(to: "+0", by: "-691")
+                try await submit(4)
+                // The next coordinator reads all of them from the store, and sees the last jump itself.
+                coordinator.signal(SIGTERM)
+                #expect(try await coordinator.end(within: .seconds(30)) == .exited(0))
+                try set("-7200")
+                coordinator = try await installation.coordinator(environment: environment)
+                try await jump(to: "-7200", by: "-7200")
+                try await submit(4)
+                try await until("the worker") { try await installation.workers().count == 1 }
+                #expect(try await installation.sluice("resume").code == 0)
+                let store = try installation.store()
+                var starts: [Timestamp] = []
+                for id in ids {
+                    try await installation.await(id, .success, in: store)
+                    starts.append(try #require(store.timeline(id).first { $0.status == .sent }).at)
+                }
+                #expect(starts == starts.sorted(), "\(starts)")
+            }
+        }
+
+        @Test(
+            .enabled(
+                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
+                "libfaketime is not installed"))
         func `a clock that is set forward and back fires every time once`() async throws {
             try await Installation.with { installation in
                 let put = try await installation.sluice(

@@ -135,6 +135,21 @@ import Testing
         #expect(!hasJumped(411, 403), "the discipline of a clock makes small steps")
     }
 
+    @Test(arguments: StoreKind.current)
+    func `the last command before a jump is the newest whose time the clock has not shown since`(
+        _ kind: StoreKind
+    ) throws {
+        let subject = try StoreUnderTest(kind, shardCount: 1)
+        func last(_ times: Range<Timestamp>) throws -> Int64 {
+            try subject.store.lastTurn(shard: 0, outside: times)
+        }
+        #expect(try last(Timestamp.base..<Self.late) == 0)
+        for seconds in [0, 1, 700_000, 700_001, 2] { _ = try subject.submit(now: .base + .seconds(seconds)) }
+        #expect(try last(Timestamp.base + .seconds(600_000)..<Timestamp(milliseconds: .max)) == 5)
+        #expect(try last(Timestamp.base..<Timestamp(milliseconds: .max)) == 0)
+        #expect(try last(Timestamp.base..<Timestamp.base + .seconds(60)) == 4)
+    }
+
     // MARK: Waits
 
     @Test(arguments: StoreKind.current)

@@ -103,6 +103,7 @@ extension Query {
         WHERE not_before > ?1 AND not_before > 0 AND (status = 3 OR status = 0 AND claim > 0)
         AND (updated_at > ?1 OR not_before > ?1 + ?2)
         """)
+    static let newestTimes = Query("SELECT turn, created_at FROM command ORDER BY turn DESC LIMIT 100000")
     static let deadlines = Query(
         """
         SELECT \(columns) FROM command c INDEXED BY command_deadline
