@@ -13,6 +13,8 @@ public struct Submission: Sendable, Equatable {
     /// Other commands that are ready and have changed: they have a higher quality of service, because a command of this
     /// commit waits for them. One of its submissions has them.
     package var changed: [CommandID] = []
+    /// The quality of service of the command, where it is higher than that of the draft: an urgent command waits for its batch.
+    package var qos: QualityOfService?
 
     package init(id: CommandID, isExisting: Bool, turn: Int64 = 0) {
         self.id = id

@@ -24,6 +24,8 @@ struct BatchPart: Sendable, Equatable {
     /// retried.
     var failed = 0
     var state: State = .open
+    /// Of its members, because an urgent command waits for the batch; nil where none does.
+    var minQoS: QualityOfService?
 
     /// Lets no more members in.
     static func seal<Rows: RelationRows>(

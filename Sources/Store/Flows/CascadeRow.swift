@@ -14,6 +14,21 @@ struct CascadeRow: Sendable, Equatable {
         case notify = 4
         /// The members of a batch are cancelled. The turn is the number of their part.
         case cancelPart = 5
+        /// A blocked command has a higher quality of service: the commands that it depends on get it.
+        case raiseParents = 6
+        /// As ``raiseParents``, for the nodes of a flow.
+        case raiseNodes = 7
+        /// As ``raiseParents``, for the commands before it in the queue of its ordering key.
+        case raiseLane = 8
+        /// As ``raiseParents``, for the members of a batch. The turn is the number of their part.
+        case raiseMembers = 9
+
+        var isRaise: Bool {
+            switch self {
+            case .raiseParents, .raiseNodes, .raiseLane, .raiseMembers: true
+            case .settle, .cancel, .retry, .reopen, .notify, .cancelPart: false
+            }
+        }
     }
 
     /// The turn of the command that causes the effects.

@@ -1,3 +1,5 @@
+internal import Commands
+
 /// The row in `node` of a command that waits for others, or that is a part of a flow.
 struct NodeRow: Sendable, Equatable {
     struct Flags: OptionSet, Sendable {
@@ -12,6 +14,13 @@ struct NodeRow: Sendable, Equatable {
         static let callback = Flags(rawValue: 8)
         /// It is a flow; `node_open_flow` finds those that have not ended.
         static let flow = Flags(rawValue: 16)
+
+        /// The highest quality of service of a command that waits for this flow or batch: its nodes or members have it or a
+        /// higher one. Nil where none waits. In bits 8 to 15, 256 times its number and one.
+        var awaitedQoS: QualityOfService? {
+            get { QualityOfService(rawValue: (rawValue >> 8 & 0xFF) - 1) }
+            set { self = Flags(rawValue: rawValue & ~0xFF00 | (newValue.map { ($0.rawValue + 1) * 256 } ?? 0)) }
+        }
     }
 
     /// Of the command.

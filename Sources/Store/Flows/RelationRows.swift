@@ -42,8 +42,10 @@ protocol RelationRows {
     mutating func firstWaiter(_ key: String) throws(StoreError) -> Int64?
     mutating func isWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool
     mutating func waiters(_ key: String, before turn: Int64) throws(StoreError) -> Int
-    /// The first of them, in the order of their turns.
-    mutating func waiters(_ key: String, before turn: Int64, limit: Int) throws(StoreError) -> [Int64]
+    /// Those between two turns, ascending.
+    mutating func waiters(
+        _ key: String, after first: Int64, before turn: Int64, limit: Int
+    ) throws(StoreError) -> [Int64]
     /// The last of them.
     mutating func waiter(_ key: String, nearestBefore turn: Int64) throws(StoreError) -> Int64?
     /// By key: the commands that have not ended and do not wait for it. Reads every command.

@@ -23,8 +23,6 @@ struct Settlements<Rows: RelationRows> {
     var flagsBefore: [Int64: NodeRow.Flags] = [:]
     /// Flows that were read, and whether they let no more nodes start.
     var stopping: [Int64: Bool] = [:]
-    /// Commands whose quality of service may still be raised.
-    var raisesLeft = Self.limit
 
     struct FlowChange {
         var ended = 0
@@ -82,7 +80,15 @@ struct Settlements<Rows: RelationRows> {
 
     /// Leaves the work to other transactions.
     mutating func postpone() throws(StoreError) {
-        for cascade in work { try rows.save(cascade) }
+        for cascade in work {
+            // One that began later may have come less far.
+            if cascade.step.isRaise, let other = try rows.cascade(of: cascade.turn, cascade.step),
+                other.after < cascade.after
+            {
+                continue
+            }
+            try rows.save(cascade)
+        }
         if !work.isEmpty { effects.hasMore = true }
         work = []
     }
@@ -126,6 +132,7 @@ struct Settlements<Rows: RelationRows> {
         case .retry: try retryNodes(cascade)
         case .notify: try notify(cascade)
         case .cancelPart: try cancelMembers(cascade)
+        case .raiseParents, .raiseNodes, .raiseLane, .raiseMembers: try raise(cascade)
         }
     }
 

@@ -23,8 +23,8 @@ extension MemoryShard {
     func firstWaiter(_ key: String) -> Int64? { waiters[key]?.min() }
     func isWaiter(_ key: String, _ turn: Int64) -> Bool { waiters[key]?.contains(turn) ?? false }
     func waiters(_ key: String, before turn: Int64) -> Int { waiters[key]?.count { $0 < turn } ?? 0 }
-    func waiters(_ key: String, before turn: Int64, limit: Int) -> [Int64] {
-        Array(waiters[key, default: []].filter { $0 < turn }.sorted().prefix(limit))
+    func waiters(_ key: String, after first: Int64, before turn: Int64, limit: Int) -> [Int64] {
+        Array(waiters[key, default: []].filter { $0 > first && $0 < turn }.sorted().prefix(limit))
     }
     func waiter(_ key: String, nearestBefore turn: Int64) -> Int64? { waiters[key]?.filter { $0 < turn }.max() }
 

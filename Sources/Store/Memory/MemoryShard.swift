@@ -58,15 +58,21 @@ struct MemoryShard {
             guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
             return .success(Submission(id: holder.id, isExisting: true))
         }
-        if let batch = draft.batch, part(of: batch)?.state != .open {
-            return .failure(.cannotJoin(batch, part(of: batch)))
+        let submitted = draft
+        var draft = draft
+        if let batch = draft.batch {
+            guard let part = part(of: batch), part.state == .open else {
+                return .failure(.cannotJoin(batch, part(of: batch)))
+            }
+            draft.qos = max(draft.qos, part.minQoS ?? draft.qos)
         }
         if !draft.dependencies.isEmpty || draft.orderingKey != nil {
             return insert(related: draft, digest: digest, id: id, remote: remote, now: now)
+                .with(draft.qos, for: submitted)
         }
         turn += 1
         insert(StoredCommand(draft, digest: digest, id: id, turn: turn, now: now), payload: draft.payload)
-        return .success(Submission(id: id, isExisting: false, turn: turn))
+        return .success(Submission(id: id, isExisting: false, turn: turn)).with(draft.qos, for: submitted)
     }
 
     mutating func insert(_ row: StoredCommand, payload: [UInt8]) {

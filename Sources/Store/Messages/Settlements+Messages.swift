@@ -16,6 +16,7 @@ extension Settlements {
                 try rows.save(part)
                 work.append(CascadeRow(turn: part.number, step: .cancelPart, after: 0))
                 try BatchPart.end(part, shard: shard, &rows)
+            case .raisePart(let qos): try receiveRaise(of: message.sender, to: qos)
             }
         }
         try run()

@@ -21,6 +21,9 @@ package struct ShardMessage: Sendable, Equatable {
         case partEnded(members: Int, failed: Int)
         /// The sender is a batch whose members in the shard of the receiver are to be cancelled.
         case cancelPart
+        /// The sender is a batch that an urgent command waits for. Its members in the shard of the receiver get this quality of
+        /// service where their own is lower.
+        case raisePart(QualityOfService)
     }
 
     /// In the outbox of its shard.

@@ -140,4 +140,92 @@ import Testing
         #expect(try rig.subject.status(third) == .new)
         try rig.check()
     }
+
+    /// Also where the wait passes through other shards, where a member waits itself, where the members are more than one
+    /// transaction changes, and where the quality rises twice.
+    @Test(arguments: StoreKind.current)
+    func `the members of a batch that an urgent command waits for are raised, and those that come later`(
+        _ kind: StoreKind
+    ) throws {
+        let rig = try ShardRig(kind)
+        let batch = try rig.store.open(BatchDraft("import"), allowUnknownTypes: false, now: .base)
+        let low = Self.draft(.background).with { $0.batch = batch }
+        let members = try rig.subject.submit(.init(repeating: low, count: 5000))
+        let other = try rig.subject.submit(Self.draft(.background))
+        let child = try rig.subject.submit(low.with { $0.dependencies = [Dependency(on: other)] })
+        _ = try rig.subject.submit(
+            rig.draft(in: 1) {
+                $0.qos = .utility
+                $0.dependencies = [Dependency(on: batch, .end)]
+            })
+        /// All shards, in several rounds: a message may be behind a cascade, and the other way round.
+        func carry() throws {
+            for _ in 0..<3 {
+                try rig.carry()
+                for shard in 0..<ShardRig.shardCount {
+                    while try rig.store.settle(shard: shard, now: .base, limit: 100).hasMore {}
+                }
+            }
+        }
+        try carry()
+        func qualities(_ ids: [CommandID]) throws -> Set<QualityOfService> {
+            try Set(ids.map { try #require(try rig.store.command($0)).qos })
+        }
+        #expect(try qualities(members + [child, other]) == [.utility])
+        let late = try rig.store.submit([low], allowUnknownTypes: false, now: .base)[0].get()
+        #expect(late.qos == .utility && low.ready(late, now: .base)?.qos == .utility)
+        #expect(try qualities([late.id]) == [.utility])
+        #expect(try rig.store.command(members[0])?.reason == "\(batch) waits for it")
+        let urgent = try rig.subject.submit(
+            rig.draft(in: 2) {
+                $0.qos = .userInitiated
+                $0.dependencies = [Dependency(on: batch, .end)]
+            })
+        try carry()
+        #expect(try qualities(members + [batch, child, other, late.id]) == [.userInitiated])
+        #expect(try rig.store.command(batch)?.reason == "\(urgent) waits for it")
+        try rig.store.seal(batch, now: .base)
+        try rig.check()
+    }
+
+    /// Also for parents, the nodes of a flow, and a node that waits for the key of its flow: each is a long list.
+    @Test(arguments: StoreKind.current)
+    func `more commands than one transaction raises follow in the next ones`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        let count = 3000
+        let queue = try rig.subject.submit(.init(repeating: Self.draft(.background, key: "k"), count: count))
+        let flow = FlowDraft(
+            "f",
+            nodes: (0..<count).map { FlowNode("n\($0)", Self.draft(.background)) })
+        let id = try rig.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .base).submission.id
+        let parents = try rig.subject.submit(
+            .init(repeating: Self.draft(.background), count: CommandDraft.maxDependencies))
+        func raised(_ ids: [CommandID], _ qos: QualityOfService) throws -> Int {
+            try Self.qualities(rig, ids).count { $0 == qos }
+        }
+        func settle() throws {
+            while try rig.store.settle(shard: 0, now: .base, limit: 500).hasMore {}
+        }
+        _ = try rig.subject.submit(Self.draft(.userInitiated, key: "k"))
+        let first = try raised(queue, .userInitiated)
+        #expect(first >= 1000 && first < 1600, "\(first) in the commit of the submit")
+        #expect(try Self.qualities(rig, [queue[0]]) == [.userInitiated], "those first that run first")
+        // It rises again before the rest has followed.
+        _ = try rig.subject.submit(Self.draft(.userInteractive, key: "k"))
+        try settle()
+        #expect(try raised(queue, .userInteractive) == count)
+        _ = try rig.subject.submit(Self.draft(.userInitiated, after: [id]))
+        _ = try rig.subject.submit(Self.draft(.utility, after: parents))
+        try settle()
+        var nodes: [FlowNodeState] = []
+        while nodes.count < count {
+            let page = try rig.store.flowNodes(id, after: nodes.last?.position ?? 0, limit: 1000)
+            if page.isEmpty { break }
+            nodes += page
+        }
+        #expect(nodes.count == count && nodes.allSatisfy { $0.command.qos == .userInitiated })
+        #expect(try raised(parents, .utility) == parents.count)
+        #expect(try rig.subject.countsAreTrue())
+        try rig.check()
+    }
 }

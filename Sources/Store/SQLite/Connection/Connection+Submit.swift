@@ -12,10 +12,9 @@ extension Connection {
         rows.reserveCapacity(Query.insertSizes[0])
         // Those of batches, and with rate limits, have more columns.
         var wide: [(StoredCommand, payload: [UInt8])] = []
-        // Whether the batches take members.
-        var problems: [CommandID: StoreError?] = [:]
+        var parts: [CommandID: Result<BatchPart, StoreError>] = [:]
         for pending in batch {
-            let draft = drafts[pending.index]
+            var draft = drafts[pending.index]
             let isAllowed = allowUnknownTypes ? true : try isKnown(draft.type)
             guard isAllowed else {
                 results.append(.failure(.unknownType(draft.type, known: knownTypes)))
@@ -35,17 +34,21 @@ extension Connection {
                 }
             }
             if let batch = draft.batch {
-                if problems[batch] == nil { problems[batch] = .some(try problem(ofMembersOf: batch)) }
-                if let problem = problems[batch] ?? nil {
+                if parts[batch] == nil { parts[batch] = try openPart(of: batch) }
+                switch parts[batch] {
+                case nil: break
+                case .failure(let problem):
                     results.append(.failure(problem))
                     continue
+                case .success(let part): draft.qos = max(draft.qos, part.minQoS ?? draft.qos)
                 }
             }
             if !draft.dependencies.isEmpty || draft.orderingKey != nil {
                 try insert(&rows)
                 try insert(&wide, areRelated: true)
                 turn += 1
-                results.append(try insert(related: draft, pending, turn: turn, now: now))
+                let result = try insert(related: draft, pending, turn: turn, now: now)
+                results.append(result.with(draft.qos, for: drafts[pending.index]))
                 continue
             }
             if draft.limit != nil, let problem = try prepareForRelations() {
@@ -55,7 +58,9 @@ extension Connection {
             turn += 1
             var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
             row.recordCreation(&changes)
-            results.append(.success(Submission(id: pending.id, isExisting: false, turn: turn)))
+            results.append(
+                .success(Submission(id: pending.id, isExisting: false, turn: turn))
+                    .with(draft.qos, for: drafts[pending.index]))
             let isWide = draft.batch != nil || draft.limit != nil
             if isWide { wide.append((row, draft.payload)) } else { rows.append((row, draft.payload)) }
             if rows.count == Query.insertSizes[0] { try insert(&rows) }
@@ -66,11 +71,13 @@ extension Connection {
         return results
     }
 
-    /// Why a batch takes no members; nil where it does.
-    private func problem(ofMembersOf batch: CommandID) throws(StoreError) -> StoreError? {
-        if let problem = try prepareForRelations() { return problem }
-        let part = try part(of: batch)
-        return part?.state == .open ? nil : .cannotJoin(batch, part)
+    /// The part of a batch in this shard, or why the batch takes no members.
+    private func openPart(of batch: CommandID) throws(StoreError) -> Result<BatchPart, StoreError> {
+        if let problem = try prepareForRelations() { return .failure(problem) }
+        guard let part = try part(of: batch), part.state == .open else {
+            return .failure(.cannotJoin(batch, try part(of: batch)))
+        }
+        return .success(part)
     }
 
     /// The next turn of the shard.

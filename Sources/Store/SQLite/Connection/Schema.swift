@@ -195,7 +195,7 @@ enum Schema {
             number INTEGER PRIMARY KEY AUTOINCREMENT, receiver BLOB NOT NULL, sender BLOB NOT NULL, kind INTEGER NOT NULL,
             first INTEGER, second INTEGER, reason TEXT, result BLOB
         ) STRICT;
-        -- The members of batches in this shard.
+        -- The members of batches in this shard. `state` has the lowest quality of service of the members too.
         CREATE TABLE batch_part(
             number INTEGER PRIMARY KEY, batch BLOB NOT NULL UNIQUE, members INTEGER NOT NULL, open INTEGER NOT NULL,
             failed INTEGER NOT NULL, state INTEGER NOT NULL

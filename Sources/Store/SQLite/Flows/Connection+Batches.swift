@@ -18,7 +18,7 @@ extension Connection {
         if part.number == 0 {
             try statement(.insertPart, part.batch).run()
         } else {
-            try statement(.savePart, part.number, part.members, part.open, part.failed, part.state.rawValue).run()
+            try statement(.savePart, part.number, part.members, part.open, part.failed, part.stateColumn).run()
         }
     }
 
@@ -31,8 +31,15 @@ extension Connection {
 
 extension BatchPart {
     fileprivate init(_ row: Statement) throws(StoreError) {
+        let column = row.int(5)
+        guard let state = State(rawValue: column & 0xFF) else {
+            throw StoreError(.corrupt, "a part of a batch has the state \(column)")
+        }
         self.init(
             number: row.int64(0), batch: try row.id(1), members: row.int(2), open: row.int(3), failed: row.int(4),
-            state: try row.value(5, "a part of a batch has the state"))
+            state: state, minQoS: QualityOfService(rawValue: (column >> 8) - 1))
     }
+
+    /// The state, and 256 times the number of the quality of service and one.
+    fileprivate var stateColumn: Int { state.rawValue + 256 * (minQoS.map { $0.rawValue + 1 } ?? 0) }
 }

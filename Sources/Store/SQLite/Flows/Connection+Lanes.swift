@@ -37,8 +37,8 @@ extension Connection {
         try statement(.waitersBefore, key, turn).first { $0.int(0) } ?? 0
     }
 
-    func waiters(_ key: String, before turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
-        try statement(.firstWaiters, key, turn, limit).rows { $0.int64(0) }
+    func waiters(_ key: String, after first: Int64, before turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
+        try statement(.waitersBetween, key, first, turn, limit).rows { $0.int64(0) }
     }
 
     func waiter(_ key: String, nearestBefore turn: Int64) throws(StoreError) -> Int64? {

@@ -74,10 +74,11 @@ private struct MessageColumns {
         case ended = 1
         case partEnded = 2
         case cancelPart = 3
+        case raisePart = 4
     }
 
     var kind: Kind
-    /// `awaits`: whether the result is wanted. `ended`: the status. `partEnded`: the members.
+    /// `awaits`: whether the result is wanted. `ended`: the status. `partEnded`: the members. `raisePart`: the quality of service.
     var first: Int64?
     /// `awaits`: 1 where it is repeated, and 256 times the number of the quality of service and one. `ended`: 1 for may fail, 2
     /// for not needed. `partEnded`: those that failed.
@@ -106,6 +107,7 @@ extension MessageColumns {
         case .partEnded(let members, let failed):
             self.init(kind: .partEnded, first: Int64(members), second: Int64(failed))
         case .cancelPart: self.init(kind: .cancelPart)
+        case .raisePart(let qos): self.init(kind: .raisePart, first: Int64(qos.rawValue))
         }
     }
 
@@ -129,6 +131,11 @@ extension MessageColumns {
                 return .ended(end)
             case .partEnded: return .partEnded(members: Int(first ?? 0), failed: Int(second ?? 0))
             case .cancelPart: return .cancelPart
+            case .raisePart:
+                guard let qos = QualityOfService(rawValue: Int(truncatingIfNeeded: first ?? -1)) else {
+                    throw StoreError(.corrupt, "a message has the quality of service \(first ?? -1)")
+                }
+                return .raisePart(qos)
             }
         }
     }

@@ -57,7 +57,7 @@ extension Connection {
     fileprivate func openBatches(limit: Int) throws(StoreError) -> [CommandID] {
         // A part is deleted once its batch knows of its end, so that few have ended.
         let statement = try statement(
-            sql: "SELECT batch FROM batch_part WHERE state < 3 ORDER BY batch DESC LIMIT ?1")
+            sql: "SELECT batch FROM batch_part WHERE state & 255 < 3 ORDER BY batch DESC LIMIT ?1")
         statement.bind(limit, at: 1)
         defer { statement.reset() }
         var ids: [CommandID] = []

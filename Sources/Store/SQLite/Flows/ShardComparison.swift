@@ -196,7 +196,7 @@ private struct WaitingRows {
                 """, sharing: connection
             ).rows { row throws(StoreError) in try row.id(0) })
         openBatches = try Statement(
-            "SELECT batch FROM batch_part WHERE state = \(BatchPart.State.open.rawValue) AND members > 0",
+            "SELECT batch FROM batch_part WHERE state & 255 = \(BatchPart.State.open.rawValue) AND members > 0",
             sharing: connection
         ).rows { row throws(StoreError) in try row.id(0) }
         try connection.forEachMessage { message in
@@ -204,6 +204,7 @@ private struct WaitingRows {
             switch message.content {
             case .awaits: asked.insert(pair)
             case .cancelPart: cancellations.insert(pair)
+            case .raisePart: break
             case .ended, .partEnded: break
             }
         }
@@ -227,7 +228,7 @@ private enum ParentStanding {
         try connection.forEachMessage { message in
             switch message.content {
             case .ended, .partEnded: told.insert(Pair(message.receiver, message.sender))
-            case .awaits, .cancelPart: break
+            case .awaits, .cancelPart, .raisePart: break
             }
         }
         var standings: [ParentStanding] = []

@@ -9,7 +9,8 @@ extension Query {
     static let removeWaiter = Query("DELETE FROM waiter WHERE key = ?1 AND turn = ?2")
     static let firstWaiter = Query("SELECT turn FROM waiter WHERE key = ?1 ORDER BY turn LIMIT 1")
     static let isWaiter = Query("SELECT 1 FROM waiter WHERE key = ?1 AND turn = ?2")
-    static let firstWaiters = Query("SELECT turn FROM waiter WHERE key = ?1 AND turn < ?2 ORDER BY turn LIMIT ?3")
+    static let waitersBetween = Query(
+        "SELECT turn FROM waiter WHERE key = ?1 AND turn > ?2 AND turn < ?3 ORDER BY turn LIMIT ?4")
     static let nearestWaiter = Query(
         "SELECT turn FROM waiter WHERE key = ?1 AND turn < ?2 ORDER BY turn DESC LIMIT 1")
     static let waitersBefore = Query("SELECT count(*) FROM waiter WHERE key = ?1 AND turn < ?2")
