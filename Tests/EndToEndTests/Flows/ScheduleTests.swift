@@ -65,6 +65,55 @@ extension EndToEndTests {
             }
         }
 
+        /// Also a zone that vanishes while no coordinator runs. Other readers of a zone: `schedule put` and `apply` refuse it, and
+        /// the pages and `show` print UTC without it.
+        @Test func `a schedule whose zone vanishes is held and named, and goes on when the zone is back`() async throws
+        {
+            try await Installation.with { installation in
+                let zones = "\(installation.directory.path)/zones"
+                let (zone, away) = ("\(zones)/Etc/Here", "\(installation.directory.path)/away")
+                let files = FileManager.default
+                try files.createDirectory(atPath: "\(zones)/Etc", withIntermediateDirectories: true)
+                try files.copyItem(atPath: "\(TimeZoneDatabase.defaultDirectory)/Europe/Berlin", toPath: zone)
+                let environment = ["TZDIR": zones]
+                func put(_ name: String) async throws -> Installation.Finished {
+                    try await installation.sluice(
+                        "schedule", "put", name, "* * * * * *", "noop", "--overlap", "allow", "--zone", "Etc/Here",
+                        environment: environment)
+                }
+                #expect(try await put("beat").code == 0)
+                let store = try installation.store()
+                func state() throws -> ScheduleState { try #require(try store.schedule("beat")).state }
+                let sentence = "cannot find the time zone “Etc/Here”"
+                var coordinator = try await installation.coordinator(environment: environment)
+                for isRunning in [true, false] {
+                    let before = try state().fired
+                    try await until("a schedule that fires") { try state().fired > before }
+                    if !isRunning {
+                        coordinator.signal(SIGTERM)
+                        #expect(try await coordinator.end(within: .seconds(30)) == .exited(0))
+                    }
+                    try files.moveItem(atPath: zone, toPath: away)
+                    if !isRunning { coordinator = try await installation.coordinator(environment: environment) }
+                    try await until("the report of the zone") {
+                        coordinator.errors.contains("The schedule “beat” is held: \(sentence)")
+                    }
+                    let held = try state()
+                    #expect(held.next == nil && held.reason?.hasPrefix(sentence) == true, "\(held)")
+                    for arguments in [["schedule", "show", "beat"], ["doctor"]] {
+                        let said = try await installation.run(
+                            program: "\(Installation.bin)/sluice", arguments, environment: environment)
+                        #expect(said.output.contains(sentence), "\(said.output)")
+                    }
+                    let refused = try await put("other")
+                    #expect(refused.code == 65 && refused.errors.contains(sentence), "\(refused.errors)")
+                    #expect(try state().fired == held.fired, "it fires by no other zone")
+                    try files.moveItem(atPath: away, toPath: zone)
+                    try await until("the schedule goes on") { try state().fired > held.fired && state().reason == nil }
+                }
+            }
+        }
+
         @Test func `schedules are put, shown, paused, resumed, triggered and removed`() async throws {
             try await Installation.with { installation in
                 let sluice = installation
