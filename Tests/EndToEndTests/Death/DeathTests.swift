@@ -38,6 +38,39 @@ extension EndToEndTests {
             }
         }
 
+        /// Other instances: the commands of two dead workers, and suspects of several destinations, are those of
+        /// `SlotSchedulerTests`; the end of a command that kills its worker late is one of `DeathConformance`.
+        @Test(.tags(.measuresTime))
+        func `the suspects of a dead worker run beside each other once the first has run for 10 s`() async throws {
+            try await Installation.with { installation in
+                let up = try await installation.up(workers: 2, "--concurrency", "8")
+                let bulk = [String](repeating: #"{"payload":{"milliseconds":11000}}"#, count: 16).joined(
+                    separator: "\n")
+                let ids = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk).ids
+                let store = try installation.store()
+                try await until("sixteen executions") { try store.counts()[.sent] == 16 }
+                let victim = try #require(try await installation.workers().first)
+                kill(victim, SIGKILL)
+                // The commands of the other worker are the undisturbed run.
+                var runs: [(isDisturbed: Bool, start: Timestamp, end: Timestamp)] = []
+                for id in ids {
+                    let command = try await installation.await(id, .success, in: store, within: .seconds(180))
+                    let timeline = try store.timeline(id)
+                    let start = try #require(timeline.last { $0.status == .sent }).at
+                    runs.append((command.claim > 1, start, try #require(timeline.last).at))
+                }
+                let (again, others) = (runs.filter(\.isDisturbed), runs.filter { !$0.isDisturbed })
+                #expect(again.count == 8 && others.count == 8)
+                let atOnce = again.map { run in again.count { $0.start <= run.start && run.start < $0.end } }.max()
+                #expect(atOnce == 7 || atOnce == 8, "\(atOnce ?? 0) of 8 at once")
+                let undisturbed = others.map { $0.end - $0.start }.max() ?? .zero
+                let disturbed = (again.map(\.end).max() ?? .zero) - (others.map(\.start).min() ?? .zero)
+                // The first one, then the others, and the start of a worker between.
+                #expect(disturbed < undisturbed * 3, "\(disturbed) beside \(undisturbed)")
+                #expect(up.ending == nil)
+            }
+        }
+
         @Test func `a coordinator that replaces a killed one sees the same commands and workers`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()

@@ -1,10 +1,53 @@
 import Commands
 import Foundation
+import Host
 import Store
 import TestSupport
 import Testing
 
 extension EndToEndTests {
+    /// The time of what one change does to many commands, beside that of as many in another shape. The chain of commands and
+    /// the star have the same rows; other shapes are cancelled by the same pages: flows, batches, and ordering keys.
+    @Suite(.tags(.measuresTime)) struct CascadeTimeTests {
+        /// The time in which the cancellation of the first node has cancelled all others.
+        private static func time(_ count: Int, isChain: Bool, _ store: SQLiteStore) throws -> Duration {
+            let noop = CommandDraft(
+                type: "noop", payload: Array("{}".utf8), destination: .none, qos: .default, idempotent: true)
+            let nodes = (0...count).map { number in
+                let parent = number == 0 ? [:] : ["n\(isChain ? number - 1 : 0)": DependencyCondition.success]
+                return FlowNode("n\(number)", noop, after: parent)
+            }
+            var flow = FlowDraft("f", nodes: nodes)
+            flow.stopsOnFailure = false
+            let id = try store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+            let first = try #require(store.flowNodes(id, after: 0, limit: 1).first)
+            let before = try store.counts()[.cancelled]
+            let start = MonotonicTime.now
+            _ = try store.cancel(first.command.id, reason: "no", now: .now)
+            let shard = id.shard(of: store.shardCount)
+            while try store.settle(shard: shard, now: .now, limit: 1000).hasMore {}
+            let time = MonotonicTime.now - start
+            // The flow ends too, and not as cancelled.
+            #expect(try store.counts()[.cancelled] == before + count + 1)
+            return time
+        }
+
+        @Test func `cancelling a chain takes a bounded time for each command, as a star does`() async throws {
+            try await Installation.with { installation in
+                _ = try await installation.sluice("submit", "noop")
+                let store = try installation.store()
+                func best(_ count: Int, isChain: Bool) throws -> Duration {
+                    try (0..<3).map { _ in try Self.time(count, isChain: isChain, store) }.min() ?? .zero
+                }
+                let (star, chain) = (try best(6000, isChain: false), try best(6000, isChain: true))
+                let half = try best(3000, isChain: true)
+                print("6,000 cancelled: star \(star), chain \(chain), half of the chain \(half)")
+                #expect(chain < star * 4, "chain \(chain), star \(star)")
+                #expect(chain < half * 4, "chain \(chain), half of it \(half)")
+            }
+        }
+    }
+
     /// Commands that wait for others, on the command line.
     struct DependencyTests {
         @Test func `a command runs after those that it waits for, and explain says what it waits for`() async throws {
