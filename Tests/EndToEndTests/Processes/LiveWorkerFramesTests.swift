@@ -11,7 +11,7 @@ extension EndToEndTests {
     /// A real coordinator that is sent frames in the name of its living worker. The frames themselves vary in the tests of
     /// Coordination, which need no processes.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct LiveWorkerFramesTests {
-        /// `SLUICE_FUZZ_FRAMES` sets another number; the long form has 100,000.
+        /// `SLUICE_FUZZ_FRAMES` sets another number; the long form has 100,000. `SLUICE_SEED` repeats a run.
         private static let frames = getenv("SLUICE_FUZZ_FRAMES").flatMap { Int(String(cString: $0)) } ?? 5000
 
         @Test func `frames of every type in the name of a live worker end no process`() async throws {
@@ -27,8 +27,9 @@ extension EndToEndTests {
                 for completed in [0, Int64.max, 0, .max] {
                     state.completed = completed
                     try await sender.send(.state(state))
-                    // The rate is measured over 50 ms at least.
-                    try await Task.sleep(for: .milliseconds(60))
+                    // The rate is measured over 50 ms at least, in which a command is submitted and executed.
+                    let id = try #require(try await installation.sluice("submit", "noop").ids.first)
+                    try await installation.await(id, .success, in: store)
                 }
                 var random = SeededRandom.announced("frames of a live worker")
                 for _ in 0..<Self.frames / 10 {
