@@ -99,6 +99,11 @@ long long clinux_monotonic(void) {
     return (long long)now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
+int clinux_semaphore_wait(sem_t *semaphore, long long end) {
+    struct timespec time = {.tv_sec = end / 1000000000LL, .tv_nsec = end % 1000000000LL};
+    return sem_clockwait(semaphore, CLOCK_MONOTONIC, &time);
+}
+
 int clinux_terminal_size(int descriptor, int *columns, int *rows) {
     struct winsize size;
     if (ioctl(descriptor, TIOCGWINSZ, &size) != 0) return -1;

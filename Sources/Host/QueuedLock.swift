@@ -1,5 +1,4 @@
 internal import CLinux
-internal import Dispatch
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -49,7 +48,7 @@ package final class QueuedLock: Sendable {
     private let state = Mutex(State.free)
     /// The ticket of this object. Changed only while the state is ``State/free``.
     private let ticket = Atomic<Int64>(0)
-    private let granted = DispatchSemaphore(value: 0)
+    private let granted = MonotonicSemaphore(value: 0)
     private let thread = Mutex<BlockingThread?>(nil)
 
     /// - Throws: where the file cannot be made or opened.
@@ -86,7 +85,7 @@ package final class QueuedLock: Sendable {
         }
         if isHeld { return true }
         guard timeout > .zero else { return false }
-        if granted.wait(timeout: .now() + .nanoseconds(Int(timeout.nanoseconds))) == .success { return true }
+        if granted.wait(timeout: timeout) { return true }
         let isLate = state.withLock { state in
             if case .held = state { return true }
             state = .waiting(isWanted: false)

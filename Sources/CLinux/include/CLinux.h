@@ -7,6 +7,7 @@
 #include "Guardian.h"
 #include "Namespaces.h"
 
+#include <semaphore.h>
 #include <spawn.h>
 #include <sys/types.h>
 
@@ -49,6 +50,9 @@ int clinux_replace_descriptor(int descriptor, int replaced);
 int clinux_fcntl(int descriptor, int command, int argument);
 /// CLOCK_MONOTONIC in nanoseconds.
 long long clinux_monotonic(void);
+/// Waits for a semaphore until CLOCK_MONOTONIC shows `end`, in nanoseconds; -1 and ETIMEDOUT then. sem_clockwait(3), glibc 2.30;
+/// not visible to Swift.
+int clinux_semaphore_wait(sem_t *semaphore, long long end);
 /// Columns and rows of the terminal behind `descriptor`; -1 where it is not a terminal.
 int clinux_terminal_size(int descriptor, int *columns, int *rows);
 /// Closes every descriptor from `first` on in a process to be spawned. glibc 2.34; not visible to Swift.

@@ -1,6 +1,5 @@
 internal import Commands
 internal import Console
-internal import Dispatch
 internal import Glibc
 internal import Host
 internal import Store
@@ -57,23 +56,12 @@ extension WaitExplainer {
 
     /// Whether a look at a file returns in time. A thread that hangs in the kernel ends with this process.
     private static func answers(_ path: String) -> Bool {
-        let isDone = AnswerFlag()
+        let isDone = MonotonicSemaphore(value: 0)
         startThread(named: "sluice-look") {
             var facts = stat()
             _ = stat(path, &facts)
-            isDone.set()
+            isDone.signal()
         }
-        return isDone.wait(for: fileTimeout)
-    }
-}
-
-/// Set once, by another thread.
-private final class AnswerFlag: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-
-    func set() { semaphore.signal() }
-
-    func wait(for timeout: Duration) -> Bool {
-        semaphore.wait(timeout: .now() + .nanoseconds(Int(clamping: timeout.nanoseconds))) == .success
+        return isDone.wait(timeout: fileTimeout)
     }
 }

@@ -1,6 +1,5 @@
 internal import CLinux
 internal import Commands
-internal import Dispatch
 internal import Host
 internal import Synchronization
 
@@ -15,7 +14,7 @@ internal import Synchronization
 package final class FileSystemQueue: Sendable {
     package static let silenceTimeout: Duration = .seconds(5)
     static let cancellationTimeout: Duration = .milliseconds(500)
-    static let idleTimeout = DispatchTimeInterval.seconds(5)
+    static let idleTimeout = Duration.seconds(5)
     /// The maximum number of waiting calls.
     static let maxWaiting = 2048
 
@@ -48,7 +47,7 @@ package final class FileSystemQueue: Sendable {
     private let maxThreads: Int
     private let callTimeout: Duration
     private let state = Mutex(State())
-    private let wake = DispatchSemaphore(value: 0)
+    private let wake = MonotonicSemaphore(value: 0)
 
     /// - Parameters:
     ///   - name: the mount point, for messages.
@@ -236,7 +235,7 @@ package final class FileSystemQueue: Sendable {
     private func serve() {
         while true {
             guard let (number, job) = next() else {
-                if wake.wait(timeout: .now() + Self.idleTimeout) == .timedOut, endsThread() { return }
+                if !wake.wait(timeout: Self.idleTimeout), endsThread() { return }
                 continue
             }
             let handOver = job.perform()

@@ -1,5 +1,4 @@
 internal import Commands
-internal import Dispatch
 internal import Host
 internal import Synchronization
 
@@ -13,7 +12,7 @@ final class WriterQueue: Sendable {
     /// Of the shard.
     private let path: String
     /// One writer of this process at a time is in the queue.
-    private let gate = DispatchSemaphore(value: 1)
+    private let gate = MonotonicSemaphore(value: 1)
     private let lock = Mutex<QueuedLock?>(nil)
 
     init(_ target: QueuedLock.Target, shardAt path: String) {
@@ -48,8 +47,7 @@ final class WriterQueue: Sendable {
 
     private func attempt(_ timeout: Duration) -> Bool {
         let end = MonotonicTime.now + timeout
-        let longest = DispatchTimeInterval.nanoseconds(max(Int(timeout.nanoseconds), 0))
-        guard gate.wait(timeout: .now() + longest) == .success else { return false }
+        guard gate.wait(timeout: timeout) else { return false }
         guard let lock = opened(), !lock.take(timeout: end - .now) else { return true }
         gate.signal()
         return false

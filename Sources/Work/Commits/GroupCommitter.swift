@@ -36,7 +36,7 @@ package final class GroupCommitter: Sendable {
 
     private let shard: Int
     private let queue = Mutex(Queue())
-    private let wake = DispatchSemaphore(value: 0)
+    private let wake = MonotonicSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let limiter: CommitLimiter
     private let locked = Atomic<Bool>(false)
@@ -46,7 +46,7 @@ package final class GroupCommitter: Sendable {
     /// The same for a shard that was locked at the last attempt, where only claims wait.
     private static let briefTimeout: Duration = .milliseconds(20)
     /// From such an attempt to the next.
-    private static let probeInterval = DispatchTimeInterval.milliseconds(100)
+    private static let probeInterval = Duration.milliseconds(100)
     /// From a failed commit to the next attempt; it doubles up to the maximum.
     private static let minRetryDelay: Duration = .milliseconds(50)
     private static let maxRetryDelay: Duration = .seconds(1)
@@ -114,7 +114,7 @@ package final class GroupCommitter: Sendable {
                 wake.wait()
                 continue
             }
-            if wake.wait(timeout: .now() + Self.probeInterval) == .timedOut { return true }
+            if !wake.wait(timeout: Self.probeInterval) { return true }
         }
     }
 

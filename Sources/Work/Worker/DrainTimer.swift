@@ -1,10 +1,9 @@
 internal import Commands
-internal import Dispatch
 internal import Host
 
 /// The two waits of a drain, on a thread of its own.
 final class DrainTimer: Sendable {
-    private let isOver = DispatchSemaphore(value: 0)
+    private let isOver = MonotonicSemaphore(value: 0)
 
     /// - Parameters:
     ///   - whenGraceEnds: called after `grace`.
@@ -14,9 +13,9 @@ final class DrainTimer: Sendable {
         whenOver: @escaping @Sendable () -> Void
     ) {
         startThread(named: "sluice-drain") { [isOver] in
-            guard isOver.wait(timeout: .now() + grace.seconds) == .timedOut else { return }
+            if isOver.wait(timeout: grace) { return }
             whenGraceEnds()
-            guard isOver.wait(timeout: .now() + abandonTimeout.seconds) == .timedOut else { return }
+            if isOver.wait(timeout: abandonTimeout) { return }
             whenOver()
         }
     }

@@ -49,6 +49,32 @@ extension EndToEndTests {
             }
         }
 
+        /// The committers of a worker look at a locked shard each 100 ms. A wait that rests on the wall clock would last a day
+        /// here, as after a clock that is set back by a day during the wait. Others looked for: every semaphore with a
+        /// timeout (turns of writers, slots of commits, the grace of a drain, threads of file systems).
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
+        func `a locked shard goes on when it is free, whatever the wall clock shows`() async throws {
+            try await Installation.with { installation in
+                let clock = try await SteppedClock(in: installation)
+                try clock.set(.seconds(86_400))
+                _ = try await installation.coordinator(environment: clock.environment)
+                let worker = try await installation.worker(environment: clock.environment)
+                let store = try installation.store()
+                let probe = try SQLiteProbe("\(installation.data)/shard-03.sqlite")
+                let bulk = String(repeating: #"{"payload":{"milliseconds":1}}"# + "\n", count: 400)
+                let submitted = try await installation.run(
+                    program: "\(Installation.bin)/sluice", ["submit", "noop", "--payload", "-"],
+                    environment: clock.environment, input: Array(bulk.utf8))
+                #expect(submitted.ids.count == 400, "\(submitted.errors)")
+                try probe.run("BEGIN IMMEDIATE")
+                try await until("the report of the lock") { worker.errors.contains("is locked by process") }
+                try probe.run("ROLLBACK")
+                try await installation.drained(store)
+                worker.signal(SIGTERM)
+                #expect(try await worker.end(within: .seconds(60)) == .exited(0))
+            }
+        }
+
         @Test func `uploads of the other shards use the slots of a destination`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()

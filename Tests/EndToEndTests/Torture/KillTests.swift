@@ -14,9 +14,7 @@ extension EndToEndTests {
     /// `deploy/torture` runs the test over many seeds.
     @Suite(
         .enabled(if: runsSlowTests, "slow"),
-        .enabled(
-            if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
-            "libfaketime is not installed"))
+        .enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
     struct KillTests {
         static let faults = ProcessInfo.processInfo.environment["SLUICE_KILLS"].flatMap(Int.init) ?? 60
 
@@ -39,7 +37,7 @@ extension EndToEndTests {
                 #expect(try await installation.run(program: "\(Installation.bin)/sluice", limit).code == 0)
                 let receiver = try await installation.receiver()
                 let ledger = TortureLedger()
-                let clock = try TortureClock(in: installation.directory)
+                let clock = try await SteppedClock(in: installation)
                 let torture = try Torture(installation, receiver: receiver, ledger: ledger, clock: clock, seed: seed)
                 try await torture.run(schedule, commandsPerFault: 40)
 

@@ -131,8 +131,8 @@ extension Torture {
         }
     }
 
-    /// How long a unique key is held, and how long after the submit a deadline comes: more than a step of the clock that
-    /// nobody can see, which is a day.
+    /// How long a unique key is held, and how long after the submit a deadline comes. A coordinator that was not there notices
+    /// a step of more than a day.
     private static let age = Duration.seconds(30 * 3600)
 
     /// Submits the same unique keys again and again. A jump of the clock frees none.
@@ -147,7 +147,7 @@ extension Torture {
             let ids = try await submit(
                 ["noop", "--unique-key", "age \(key)", "--unique-for", "30h"], nil, number: 4_000_000 + number
             ) { _ in .noop }
-            // A restore may have taken the holder back, and a step that nobody has seen may have freed the key.
+            // A restore may have taken the holder back, and an unreported step may have freed the key.
             let isSure = agesHold.load(ordering: .relaxed) && restores.withLock { $0.count } == restoresBefore
             guard let id = ids.first, isSure else {
                 holders = [:]

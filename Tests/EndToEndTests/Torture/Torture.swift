@@ -15,7 +15,7 @@ final class Torture: Sendable {
     let installation: Installation
     let receiver: MisbehavingReceiver
     let ledger: TortureLedger
-    let clock: TortureClock
+    let clock: SteppedClock
     /// Every process that opens the store passes it, but the services.
     let gate = TortureGate()
     /// Nil during a restore, which no process may see.
@@ -39,7 +39,7 @@ final class Torture: Sendable {
     let agesHold = Atomic(true)
 
     init(
-        _ installation: Installation, receiver: MisbehavingReceiver, ledger: TortureLedger, clock: TortureClock,
+        _ installation: Installation, receiver: MisbehavingReceiver, ledger: TortureLedger, clock: SteppedClock,
         seed: UInt64
     ) throws {
         self.installation = installation
@@ -176,6 +176,7 @@ final class Torture: Sendable {
                 }
             }
         }
+        if !ledger.unexpected.isEmpty { print(installation.logs) }
         isDrained.store(true, ordering: .relaxed)
     }
 

@@ -16,7 +16,7 @@ struct TortureChecker {
     static let limit = "torture"
 
     private(set) var violations: [String] = []
-    private let clock: [TortureClock.Setting]
+    private let clock: [SteppedClock.Setting]
     private let restores: [Timestamp]
     /// The true times at which commands with the rate limit were claimed.
     private var starts: [Timestamp] = []
@@ -42,7 +42,7 @@ struct TortureChecker {
 
     init(
         store: SQLiteStore, ledger: TortureLedger, requests: [ReceivedRequest], runs: [String],
-        clock: [TortureClock.Setting], restores: [Timestamp]
+        clock: [SteppedClock.Setting], restores: [Timestamp]
     ) {
         (self.clock, self.restores) = (clock, restores)
         entries = ledger.entries
