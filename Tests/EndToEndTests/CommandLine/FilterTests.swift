@@ -87,6 +87,9 @@ extension EndToEndTests {
                 }
                 let failed = try await installation.sluice("list", "--status", "failed")
                 #expect(failed.code == 64 && failed.errors.contains("Did you mean error"), "\(failed.errors)")
+                // Without a status, only what has failed is retried.
+                let waiting = try await installation.sluice("retry", "--type", "noop")
+                #expect(waiting.code == 0 && waiting.errors.contains("no command matches"), "\(waiting.errors)")
                 let none = try await installation.sluice("retry", "--failed-within", "1h")
                 #expect(none.code == 0 && none.errors.contains("no command matches"), "\(none.errors)")
                 #expect(try installation.store().command(id)?.status == .new)
@@ -105,6 +108,24 @@ extension EndToEndTests {
                 let ending = try await installation.finished(cancel)
                 #expect(ending.code == (answer == "y" ? 0 : 1))
                 #expect(try installation.store().counts()[.cancelled] == (answer == "y" ? 300 : 250))
+            }
+        }
+
+        @Test func `a command that was given up is so in tables, by either name of its status`() async throws {
+            try await Installation.with { installation in
+                let id = try await installation.sluice("submit", "noop").ids[0]
+                let store = try installation.store()
+                try store.open(Session(seat: 9, epoch: 1, pid: 1, startTime: 2, bootID: "another"))
+                _ = try store.apply(
+                    [.claim(id, sent: true), .end(id, claim: 1, .failure(CommandFailure(.final, reason: "404")))],
+                    shard: id.shard(of: store.shardCount), seat: 9, epoch: 1, now: .now, timeout: .seconds(1))
+                for status in ["gaveUp", "tooManyTimes"] {
+                    let list = try await installation.sluice("list", "--status", status)
+                    #expect(list.lines.count == 2 && list.lines[1].contains("gave up"), "\(list.output)")
+                }
+                let json = try await installation.sluice("list", "--json").json()
+                #expect(json["status"]?.string == "tooManyTimes")
+                #expect(try await installation.sluice("status").output.contains("gave up"))
             }
         }
 

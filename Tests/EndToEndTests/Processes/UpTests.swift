@@ -45,6 +45,21 @@ extension EndToEndTests {
             }
         }
 
+        /// As right after `kill -9` of an earlier one, whose children end a moment later.
+        @Test func `up waits for the lock of a coordinator that is being given up`() async throws {
+            try await Installation.with { installation in
+                #expect(try await installation.sluice("submit", "noop").code == 0)
+                let run = DataDirectory(path: installation.data).run
+                var lock = try run.take(.coordinator, timeout: .seconds(1))
+                #expect(lock != nil)
+                let up = try installation.start("up", "--workers", "1")
+                // Longer than a start takes to look at the lock, and shorter than it waits.
+                try await Task.sleep(for: .seconds(1.5))
+                lock = nil
+                try await installation.ready(workers: 1, up)
+            }
+        }
+
         /// The other causes found: a name that is not known, an address of another machine, a second door, and a certificate
         /// that cannot be read.
         @Test(arguments: [nil, "door:\n  certificate: /no/such/chain.pem\n  key: /no/such/key.pem\n"])
@@ -62,12 +77,15 @@ extension EndToEndTests {
                 try await until("the greeting") { up.errors.contains("sluice runs in") }
                 // Workers and coordinator ran before the greeting.
                 #expect(try await installation.workers().count == 1)
+                #expect(up.errors.contains("a coordinator and 1 worker of"), "\(up.errors)")
                 #expect(up.errors.contains("yet: it cannot start, and is tried again"), "\(up.errors)")
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
-                // Five failures ended everything before.
+                // Five failures ended everything before. A port in use may be free later, and is tried every five seconds.
+                let repeats = configuration == nil ? 1 : 5
                 let cause = configuration == nil ? "cannot listen at" : "/no/such/chain.pem"
-                try await until("a second start of the door", within: .seconds(60)) {
-                    up.errors.contains("A child failed as before")
+                try await until("more starts of the door", within: .seconds(60)) {
+                    if let ending = up.ending { throw Missed("up ended: \(ending)\n\(up.errors)") }
+                    return up.errors.components(separatedBy: "A child failed as before").count > repeats
                 }
                 #expect(up.ending == nil)
                 let told = up.errors.split(separator: "\n").filter { $0.hasPrefix("sluice: ") && $0.contains(cause) }
