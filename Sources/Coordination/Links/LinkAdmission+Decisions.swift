@@ -30,8 +30,10 @@ extension LinkAdmission {
         decisions.changed = changed + new.changed
         decisions.forgotten = forgotten + new.forgotten
         for (key, allowance) in new.allowances {
-            guard let destination = key.destination, allowances[key] != allowance else { continue }
-            allowances[key] = allowance
+            // That of an offline link is not asked for, see ``allowance(of:)``: of 20,000 links it would take 6 MB.
+            let kept = allowance.level == .offline ? nil : allowance
+            guard let destination = key.destination, allowances[key] != kept else { continue }
+            allowances[key] = kept
             released.insert(destination)
         }
     }

@@ -13,6 +13,7 @@ package struct LinkAdmission: Sendable {
     var known: [Destination: [Direction]] = [:]
     /// Destinations that became known since ``takeNew()``.
     var new: Set<Destination> = []
+    /// Of links that are not offline.
     var allowances: [LinkKey: LinkAllowance] = [:]
     /// Destinations whose allowance has changed since ``takeReleased()``, or that have answered since.
     var released: Set<Destination> = []
@@ -105,7 +106,7 @@ package struct LinkAdmission: Sendable {
 
     private func allowance(of key: LinkKey) -> LinkAllowance {
         // An allowance from the time when it was offline does not apply when it is back.
-        allowances[key].flatMap { $0.level == .offline ? nil : $0 } ?? controller.firstAllowance(of: key)
+        allowances[key] ?? controller.firstAllowance(of: key)
     }
 
     /// When the next probe may go to a destination; nil where none is needed, or one is under way.

@@ -122,7 +122,7 @@ extension NetworkController {
     private mutating func forgetUplink(_ route: Route) {
         guard case .uplink(let name) = route else { return }
         let keys = Direction.allCases.map { LinkKey(.uplink(name), $0) }.filter { links[$0] != nil }
-        guard !keys.isEmpty, !links.keys.contains(where: { $0.destination.map { self.route(of: $0) } == route })
+        guard !keys.isEmpty, !links.containsKey(where: { $0.destination.map { self.route(of: $0) } == route })
         else { return }
         for key in keys { remove(key) }
     }

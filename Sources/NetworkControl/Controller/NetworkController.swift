@@ -40,7 +40,7 @@ package struct NetworkController: Sendable {
     var jitter: Jitter
 
     // Links and destinations.
-    package internal(set) var links: [LinkKey: LinkController] = [:]
+    package internal(set) var links = LinkTable()
     package internal(set) var circuitBreakers: [Destination: DestinationCircuitBreaker] = [:]
     var changedCircuitBreakers: Set<Destination> = []
     var overrides: [Destination: LinkOverride] = [:]
