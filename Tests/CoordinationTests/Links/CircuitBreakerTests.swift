@@ -103,6 +103,27 @@ import Wire
         #expect(isOpen(dispatcher))
     }
 
+    /// S3, webhooks, tus and plain requests report a 503 with or without a charge; its message may be lost, and a worker
+    /// of release 0.1.0 sends none.
+    @Test(arguments: [CommandFailure.Fault.link, .command], [true, false])
+    func `no 503 takes a link offline, whichever workers and operations report it`(
+        _ fault: CommandFailure.Fault, hasMessage: Bool
+    ) {
+        var dispatcher = dispatcher(seats: 3, concurrency: 32)
+        for number in Int64(1)...9 {
+            var report = unavailable(ready(number, to: host, type: "t\(number % 3)"), url: UInt64(number))
+            report.event.transition.seat = Int(number % 3)
+            if !hasMessage { report.unavailable = nil }
+            (report.fault, report.event.transition.status) = (fault, fault == .link ? .new : .error)
+            dispatcher.transition(report, now: after(Double(number)))
+            #expect(dispatcher.links.controller.level(of: LinkKey(host, .up)) != .offline)
+        }
+        // Only answers that are known to be 503 open the destination's own.
+        #expect(isOpen(dispatcher) == (hasMessage || fault == .link))
+        dispatcher.transition(report(ready(10, to: host), .success), now: after(10))
+        #expect(!isOpen(dispatcher))
+    }
+
     @Test func `loopback has a circuit breaker too`() {
         var dispatcher = dispatcher(concurrency: 32)
         let local = Destination(scheme: "http", host: "127.0.0.1", port: 80)
