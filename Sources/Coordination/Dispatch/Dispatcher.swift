@@ -14,6 +14,9 @@ package struct Dispatcher: Sendable {
         package var offers: Offers
     }
 
+    /// Destinations of which one tick tells the controller how many commands wait.
+    private static let changesPerTick = 1024
+
     package let shardCount: Int
     /// Commands kept in memory of each destination and quality of service while there are few of these pairs.
     let minLimit: Int
@@ -153,7 +156,7 @@ package struct Dispatcher: Sendable {
 
     /// Lets the network controller decide again.
     package mutating func networkTick(minuteOfDay: Int, now: MonotonicTime) {
-        links.tick(waiting: queue.takeChanged(), minuteOfDay: minuteOfDay, now: now)
+        links.tick(waiting: queue.takeChanged(Self.changesPerTick), minuteOfDay: minuteOfDay, now: now)
         for destination in links.takeReleased() {
             wake(destination)
             scheduleProbe(of: destination)

@@ -178,10 +178,12 @@ package struct ReadyQueue: Sendable {
     /// The queue that has the command.
     func key(of id: CommandID) -> ReadyKey? { subQueues[id].map { contents[$0].subQueue.key } }
 
-    /// Destinations whose number of waiting commands has changed since the last call, with the numbers.
-    package mutating func takeChanged() -> [Destination: [QualityOfService: Int]] {
-        defer { changed = [] }
-        return Dictionary(uniqueKeysWithValues: changed.map { ($0, waiting(for: $0)) })
+    /// Destinations whose number of waiting commands has changed and was not returned since, with the numbers.
+    /// - Parameter maxCount: the others follow in the next calls.
+    package mutating func takeChanged(_ maxCount: Int = .max) -> [Destination: [QualityOfService: Int]] {
+        let taken = changed.prefix(maxCount)
+        defer { if taken.count == changed.count { changed = [] } else { changed.subtract(Array(taken)) } }
+        return Dictionary(uniqueKeysWithValues: taken.map { ($0, waiting(for: $0)) })
     }
 
     package func waiting(for destination: Destination) -> [QualityOfService: Int] {

@@ -110,6 +110,18 @@ import Wire
         #expect(first.first?.key == own && first.count < 100)
     }
 
+    @Test func `changed numbers of waiting commands are returned some at a time, each once`() {
+        var queue = ReadyQueue(shardCount: 8)
+        for number in 1...5 { _ = queue.insert(ready(Int64(number), to: host(number))) }
+        var found: [Destination] = []
+        for count in [2, 2, 1, 0] {
+            let changed = queue.takeChanged(2)
+            #expect(changed.count == count && changed.values.allSatisfy { $0 == [.default: 1] })
+            found += changed.keys
+        }
+        #expect(Set(found) == Set((1...5).map { host($0) }) && found.count == 5)
+    }
+
     @Test func `a full window of a quality of service drops its last command`() {
         var queue = ReadyQueue(shardCount: 8, limit: 2)
         #expect(queue.insert(ready(1)) == nil && queue.insert(ready(3)) == nil)
