@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 package import NetworkControl
 internal import Store
 
@@ -7,7 +7,10 @@ internal import Store
 package struct StoredLinks: Sendable {
     let settings: [String: String]
 
-    package func visit(_ body: (LinkReport) -> Void) {
+    package init(settings: [String: String]) { self.settings = settings }
+
+    /// - Parameter now: a setting is written when its link changes, so a time of a probe that has passed says nothing.
+    package func visit(now: Timestamp = .now, _ body: (LinkReport) -> Void) {
         for (key, value) in settings {
             let name = key.dropFirst(SettingKey.linkPrefix.count)
             guard let dot = name.firstIndex(of: "."), let direction = Direction(rawValue: String(name[..<dot])),
@@ -15,6 +18,8 @@ package struct StoredLinks: Sendable {
                 var link = LinkReport(destination: name[name.index(after: dot)...], body: parsed)
             else { continue }
             link.direction = direction
+            if let probe = link.nextProbe, probe < now { link.nextProbe = nil }
+            if let probe = link.circuitBreaker?.nextProbe, probe < now { link.circuitBreaker?.nextProbe = nil }
             body(link)
         }
     }
