@@ -280,8 +280,9 @@ struct Simulation {
     }
 
     /// Checks the invariants of every scenario and seed.
-    mutating func check(_ before: [LinkKey: LinkController]) {
-        for (key, link) in network.links where key.destination != nil {
+    mutating func check(_ before: LinkTable) {
+        for key in network.links.keys where key.destination != nil {
+            guard let link = network.links[key] else { continue }
             let limit = link.concurrency.limit
             if !(1...scenario.policy.good.limit).contains(limit) { complain("the limit is \(limit)") }
             guard let old = before[key]?.concurrency.limit, limit > old, before[key]?.level != .offline else {
