@@ -100,7 +100,8 @@ extension HTTPConnection {
 
     private func received(_ bytes: ByteBuffer, _ exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
         switch exchange.received(body: bytes) {
-        case .more: break
+        // Parts of one read arrive also after a pause, and the exchange may take the next one again.
+        case .more: resumeReading()
         case .pause:
             guard self.exchange === exchange else { return }
             state.isReadingPaused = true

@@ -77,6 +77,29 @@ import Testing
         await server.stop()
     }
 
+    /// As a download does whose pace is lifted between two parts of one read. It never read on, and ended as stalled.
+    @Test func `a part that came with a paused one ends the pause when the exchange takes it`() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let server = try await RawServer { connection in
+            _ = connection.readHead()
+            // Both chunks are in one read.
+            connection.write(
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n6\r\nsecond\r\n")
+            gate.wait()
+            connection.write("5\r\nthird\r\n0\r\n\r\n")
+            return 0
+        }
+        let client = HTTPClient(configuration: HTTPClientConfiguration())
+        let exchange = TestExchange { $0 == 5 ? .pause : .more }
+        client.call(HTTPRequest(.GET, origin(server.port), target: "/", headers: [:]), exchange).start()
+        try await until("both parts") { exchange.seen.withLock { $0.body == 11 } }
+        gate.signal()
+        try await until("its end") { exchange.seen.withLock { $0.end != nil } }
+        let (bytes, error) = exchange.seen.withLock { ($0.body, $0.end?.error) }
+        #expect(bytes == 16 && error == nil)
+        await server.stop()
+    }
+
     @Test func `interim responses reach the caller before the final one`() async throws {
         let server = try await RawServer { connection in
             _ = connection.readHead()
