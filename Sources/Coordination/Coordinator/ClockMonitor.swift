@@ -46,15 +46,21 @@ final class ClockMonitor {
     /// Whether the wall clock is not trusted for ages and deadlines.
     var isHeld: Bool { hold != nil }
 
-    /// Compares the clocks; call it 4 times a second, before what acts by the wall clock.
+    /// Compares the clocks; call it in each round, before what acts by the wall clock: a command that is read or dispatched
+    /// between a jump and this has the wrong age.
     /// - Returns: how far the wall clock jumped since the last call; nil where it did not.
-    func run(now: MonotonicTime) -> Duration? {
+    func compare(now: MonotonicTime) -> Duration? {
         let before = wallClock.offset
         let jump = wallClock.jump(wall: .now, monotonic: now)
         if let offset = wallClock.offset, jump != nil || before == nil {
             ClockRecord.write(offset, in: environment.runDirectory)
         }
         if let jump { follow(jump, now: now) }
+        return jump?.by
+    }
+
+    /// Lets the store follow; call it 4 times a second.
+    func run(now: MonotonicTime) {
         if let hold, !hold.stands(now: now) {
             environment.logger.info("The wall clock has been steady for 5 minutes, and is trusted again.")
             (self.hold, isHoldNew) = (nil, true)
@@ -66,7 +72,6 @@ final class ClockMonitor {
             for jump in owedJumps.removeValue(forKey: shard) ?? [] { shiftBackoffs(of: shard, by: jump) }
             if owedClamps.remove(shard) != nil { clampWaits(of: shard) }
         }
-        return jump?.by
     }
 
     private func follow(_ jump: WallClock.Jump, now: MonotonicTime) {

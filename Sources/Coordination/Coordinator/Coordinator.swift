@@ -157,6 +157,10 @@ actor Coordinator: LoopCallbackOwner {
     /// One round of the loop. - Returns: when the next is due.
     private func tick(now: MonotonicTime) -> MonotonicTime? {
         awake.tick(now: now)
+        if let jump = clock.compare(now: now) {
+            links.wallClockJumped(by: jump)
+            schedules.sweep(now: now)
+        }
         if heartbeatTimer.isDue(now, every: Self.heartbeatInterval) { heartbeat(now: now) }
         links.run(now: now)
         if sweepTimer.isDue(now, every: environment.configuration.sweep) { sweep(now: now) }
@@ -183,10 +187,7 @@ actor Coordinator: LoopCallbackOwner {
         runDirectory.run()
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
-        if let jump = clock.run(now: now) {
-            links.wallClockJumped(by: jump)
-            schedules.sweep(now: now)
-        }
+        clock.run(now: now)
         dueTimes.run(isClockHeld: clock.isHeld)
         schedules.run()
         limits.run(now: now)
