@@ -12,7 +12,8 @@ final class SteppedClock: Sendable {
         var offset: Duration
     }
 
-    private static let faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+    /// The path on Debian and Ubuntu for x86-64.
+    static let faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
     static var isAvailable: Bool { TestSupport.isAvailable(FileManager.default.fileExists(atPath: faketime)) }
 
     private let path: String
@@ -48,6 +49,18 @@ final class SteppedClock: Sendable {
         let since = Timestamp.now
         try write(offset)
         state.withLock { $0.append(Setting(since: since, offset: offset)) }
+    }
+
+    /// Sets the clock, and waits until a coordinator has reported the jump.
+    func set(_ offset: Duration, seenBy coordinator: ChildProcess) async throws {
+        let before = Self.reports(of: coordinator)
+        try set(offset)
+        try await until("the report of a jump of the clock") { Self.reports(of: coordinator) > before }
+    }
+
+    /// How many jumps a coordinator has reported.
+    static func reports(of coordinator: ChildProcess) -> Int {
+        coordinator.errors.split(separator: "\n").count { $0.contains("The wall clock jumped by") }
     }
 
     /// By a rename, so that no process reads half of it.

@@ -151,13 +151,10 @@ extension EndToEndTests {
             }
         }
 
-        @Test(
-            .enabled(
-                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
-                "libfaketime is not installed"))
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `a preloaded library that changes the environment hides no argument`() async throws {
             try await Installation.with { installation in
-                let preload: [String: String?] = ["LD_PRELOAD": DurabilityTests.faketime, "FAKETIME": "+0"]
+                let preload: [String: String?] = ["LD_PRELOAD": SteppedClock.faketime, "FAKETIME": "+0"]
                 let submitted = try await installation.sluice(
                     "submit", "noop", "--unique-key", "ä", environment: preload)
                 #expect(submitted.code == 0 && submitted.ids.count == 1, "\(submitted.output)")

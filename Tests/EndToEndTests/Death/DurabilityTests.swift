@@ -87,25 +87,19 @@ extension EndToEndTests {
             }
         }
 
-        @Test(
-            .enabled(
-                if: isAvailable(FileManager.default.fileExists(atPath: Self.faketime)), "libfaketime is not installed"))
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `a wall clock set back by an hour delays no retry by an hour`() async throws {
             try await Installation.with { installation in
                 let receiver = try await installation.receiver()
                 receiver.on("/x", .answer(500), .answer(201))
-                let clock = try installation.directory.file("clock", Array("+0".utf8))
-                let environment = [
-                    "LD_PRELOAD": Self.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
-                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-                ]
-                let coordinator = try await installation.coordinator(environment: environment)
-                _ = try await installation.worker(environment: environment)
+                let clock = try await SteppedClock(in: installation)
+                let coordinator = try await installation.coordinator(environment: clock.environment)
+                _ = try await installation.worker(environment: clock.environment)
                 let source = try installation.directory.file("file", [1, 2, 3])
                 let id = try await installation.sluice("put", source, "--to", "\(receiver.origin)/x").ids[0]
                 let store = try installation.store()
                 try await installation.await(id, .error, in: store)
-                _ = try installation.directory.file("clock", Array("-3600".utf8))
+                try clock.set(.seconds(-3600))
                 try await until("the coordinator's report") {
                     coordinator.errors.contains("The wall clock jumped by -")
                 }
@@ -115,7 +109,5 @@ extension EndToEndTests {
                 try await installation.await(later, .success, in: store)
             }
         }
-
-        static let faketime = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
     }
 }

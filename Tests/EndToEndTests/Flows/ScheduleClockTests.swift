@@ -7,19 +7,12 @@ import Testing
 extension EndToEndTests {
     /// A wall clock that is set while processes run.
     struct ScheduleClockTests {
-        @Test(
-            .enabled(
-                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
-                "libfaketime is not installed"))
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `a clock that jumps by eight days and back deletes, cancels and frees nothing`() async throws {
             try await Installation.with { installation in
-                let clock = try installation.directory.file("clock", Array("+0".utf8))
-                let environment = [
-                    "LD_PRELOAD": DurabilityTests.faketime, "FAKETIME_TIMESTAMP_FILE": clock, "FAKETIME_NO_CACHE": "1",
-                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-                ]
-                let coordinator = try await installation.coordinator(environment: environment)
-                _ = try await installation.worker(environment: environment)
+                let clock = try await SteppedClock(in: installation)
+                let coordinator = try await installation.coordinator(environment: clock.environment)
+                _ = try await installation.worker(environment: clock.environment)
                 let store = try installation.store()
                 func submit(_ arguments: String...) async throws -> CommandID {
                     let done = try await installation.run(
@@ -31,10 +24,7 @@ extension EndToEndTests {
                 let waiting = try await submit("--not-before", "3d", "--deadline", "5d")
                 let due = try await submit("--not-before", "2d")
 
-                _ = try installation.directory.file("clock", Array("+691200".utf8))
-                try await until("the report of the jump") {
-                    coordinator.errors.contains("The wall clock jumped by 691")
-                }
+                try await clock.set(.seconds(8 * 86_400), seenBy: coordinator)
                 // Due times and deadlines are written together.
                 try await installation.await(due, .success, in: store)
                 #expect(try store.command(waiting)?.status != .cancelled)
@@ -44,10 +34,7 @@ extension EndToEndTests {
                 #expect(try await installation.sluice("doctor").output.contains("jumped forward by 8d"))
                 #expect(try await installation.sluice("status").output.contains("jumped forward by 8d"))
 
-                _ = try installation.directory.file("clock", Array("+0".utf8))
-                try await until("the report of the jump back") {
-                    coordinator.errors.contains("The wall clock jumped by -691")
-                }
+                try await clock.set(.zero, seenBy: coordinator)
                 let late = try await submit("--not-before", "1s")
                 try await installation.await(late, .success, in: store)
                 #expect(try store.command(done)?.status == .success)
@@ -78,55 +65,40 @@ extension EndToEndTests {
             }
         }
 
-        @Test(
-            .enabled(
-                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
-                "libfaketime is not installed"))
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `commands run in the order of their submission, though the clock jumps while they wait`() async throws {
             try await Installation.with { installation in
-                func set(_ offset: String) throws {
-                    _ = try installation.directory.file("clock", Array(offset.utf8))
-                }
-                try set("+0")
-                let environment = [
-                    "LD_PRELOAD": DurabilityTests.faketime,
-                    "FAKETIME_TIMESTAMP_FILE": "\(installation.directory.path)/clock", "FAKETIME_NO_CACHE": "1",
-                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-                ]
-                var coordinator = try await installation.coordinator(environment: environment)
-                func jump(to offset: String, by seconds: String) async throws {
-                    try set(offset)
-                    try await until("the report of the jump") {
-                        coordinator.errors.contains("The wall clock jumped by \(seconds)")
-                    }
-                }
-                // Without a worker, the coordinator keeps none of its commands in memory.
+                let clock = try await SteppedClock(in: installation)
+                var coordinator = try await installation.coordinator(environment: clock.environment)
+                // The others wait behind it. After a pause, the first shard that is read would begin.
                 _ = try await installation.worker("--concurrency", "1")
-                #expect(try await installation.sluice("pause").code == 0)
+                let store = try installation.store()
+                let first = try await installation.sluice("submit", "noop", "--payload", #"{"milliseconds":600000}"#)
+                    .ids[0]
+                try await installation.await(first, .sent, in: store)
                 var ids: [CommandID] = []
                 // Each in a shard of its own choice.
                 func submit(_ count: Int) async throws {
                     for _ in 0..<count {
                         let done = try await installation.sluice(
-                            "submit", "noop", "--payload", #"{"milliseconds":50}"#, environment: environment)
+                            "submit", "noop", "--payload", #"{"milliseconds":50}"#, environment: clock.environment)
                         ids.append(try #require(done.ids.first, "\(done.errors)"))
                     }
                 }
                 try await submit(4)
-                try await jump(to: "+691200", by: "691")
+                try await clock.set(.seconds(8 * 86_400), seenBy: coordinator)
                 try await submit(4)
-                try await jump(to: "+0", by: "-691")
+                try await clock.set(.zero, seenBy: coordinator)
                 try await submit(4)
                 // The next coordinator reads all of them from the store, and sees the last jump itself.
                 coordinator.signal(SIGTERM)
                 #expect(try await coordinator.end(within: .seconds(30)) == .exited(0))
-                try set("-7200")
-                coordinator = try await installation.coordinator(environment: environment)
-                try await jump(to: "-7200", by: "-7200")
+                try clock.set(.seconds(-7200))
+                coordinator = try await installation.coordinator(environment: clock.environment)
+                try await until("the report of the jump") { SteppedClock.reports(of: coordinator) > 0 }
                 try await submit(4)
                 try await until("the worker") { try await installation.workers().count == 1 }
-                #expect(try await installation.sluice("resume").code == 0)
-                let store = try installation.store()
+                #expect(try await installation.sluice("cancel", "\(first)").code == 0)
                 var starts: [Timestamp] = []
                 for id in ids {
                     try await installation.await(id, .success, in: store)
@@ -136,10 +108,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test(
-            .enabled(
-                if: isAvailable(FileManager.default.fileExists(atPath: DurabilityTests.faketime)),
-                "libfaketime is not installed"))
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `a clock that is set forward and back fires every time once`() async throws {
             try await Installation.with { installation in
                 let put = try await installation.sluice(
@@ -147,28 +116,20 @@ extension EndToEndTests {
                 #expect(put.code == 0, "\(put.errors)")
                 let store = try installation.store()
                 func state() throws -> ScheduleState { try #require(try store.schedule("beat")).state }
-                func set(_ offset: String) throws {
-                    _ = try installation.directory.file("clock", Array(offset.utf8))
-                }
-                try set("+0")
-                let coordinator = try await installation.coordinator(environment: [
-                    "LD_PRELOAD": DurabilityTests.faketime,
-                    "FAKETIME_TIMESTAMP_FILE": "\(installation.directory.path)/clock", "FAKETIME_NO_CACHE": "1",
-                    "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
-                ])
+                let clock = try await SteppedClock(in: installation)
+                let coordinator = try await installation.coordinator(environment: clock.environment)
                 try await until("the first times") { try state().fired >= 2 }
                 // The newest 50 of the times that were passed by, and all of the last minute, fire.
-                try set("+600")
+                try clock.set(.seconds(600))
                 try await until("the times of the step") { try state().fired > 100 }
                 let ahead = try state()
-                try set("+0")
-                try await until("the step back") { coordinator.errors.contains("The wall clock jumped by -") }
+                try await clock.set(.zero, seenBy: coordinator)
                 // A schedule of each second continues at the time that the clock shows now.
                 try await until("the time before the step") { try state().since < ahead.since + .seconds(-300) }
                 let back = try state()
                 try await until("the times after the step back") { try state().fired >= back.fired + 2 }
                 let before = try state()
-                try set("+1200")
+                try clock.set(.seconds(1200))
                 try await until("the times of the next step") { try state().fired > before.fired + 100 }
                 coordinator.signal(SIGTERM)
                 #expect(try await coordinator.end(within: .seconds(30)) == .exited(0))

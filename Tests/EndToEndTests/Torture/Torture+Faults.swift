@@ -105,20 +105,18 @@ extension Torture {
     /// - Parameter awaitsReport: waits until the coordinator has seen it. A coordinator that dies before has not, and a
     ///   step of less than a day is unknown to the next one, so that ages may pass.
     private func setClock(_ offset: Duration, awaitsReport: Bool) async throws {
-        func reports(_ child: ChildProcess?) -> Int {
-            child?.errors.split(separator: "\n").count { $0.contains("The wall clock jumped") } ?? 0
-        }
         let step = offset - clock.offset
         let coordinator = fleet.processes[0]
-        let before = reports(coordinator)
+        let before = coordinator.map(SteppedClock.reports) ?? 0
         try clock.set(offset)
         hit(.clock)
         guard step > .seconds(10) || step < .seconds(-10) else { return }
         guard awaitsReport else { return agesHold.store(false, ordering: .relaxed) }
         var isSeen = false
         try await until("the report of a jump of the clock") {
-            isSeen = reports(coordinator) > before
-            return isSeen || coordinator?.ending != nil || coordinator == nil || coordinator!.isStopped
+            guard let coordinator else { return true }
+            isSeen = SteppedClock.reports(of: coordinator) > before
+            return isSeen || coordinator.ending != nil || coordinator.isStopped
         }
         if !isSeen { agesHold.store(false, ordering: .relaxed) }
     }
