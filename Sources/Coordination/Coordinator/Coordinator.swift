@@ -170,6 +170,7 @@ actor Coordinator: LoopCallbackOwner {
         }
         if metricsTimer.isDue(now, every: Self.metricsInterval) { publishMetrics() }
         events.run(now: now)
+        events.continueSnapshots { links.report(of: $0) }
         uplinks.run(now: now)
         let isSending = workers.sendWaiting()
         dispatch.run(now: now, control: control, workers: workers)
@@ -346,7 +347,7 @@ actor Coordinator: LoopCallbackOwner {
         guard !new.prefixes.isEmpty else { return }
         if new.want(Published.metrics) { publishMetrics() }
         events.publishSnapshot(
-            for: new, workers: dispatch.dispatcher.seats.values, links: { links.reports() },
+            for: new, workers: dispatch.dispatcher.seats.values, links: { links.keys },
             isFirst: !hadStatuses && events.hub.wantsStatuses)
     }
 }

@@ -17,9 +17,13 @@ final class EventPublisher {
     /// Of each seat, for new subscribers.
     private var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     private let transitions = TransitionMeter()
+    /// Links that new monitors are still to be told of, and whether counts follow.
+    private var snapshots: [(links: ArraySlice<LinkKey>, hasCounts: Bool)] = []
 
     /// Transitions that one read returns at most.
     private static let batch = 1000
+    /// Links of a snapshot that one round tells. The reports of 20,000 took longer than the loop may be silent.
+    private static let linksPerRound = 256
 
     /// - Parameter newest: of each shard, the newest transition in the store.
     init(socket: consuming Socket, _ environment: CoordinatorEnvironment, newest: [Int64]) {
@@ -70,9 +74,11 @@ final class EventPublisher {
         }
     }
 
-    /// When the oldest gap has to be read.
+    /// When the oldest gap has to be read, or a snapshot goes on.
     var nextDue: MonotonicTime? {
-        [hub.wantsStatuses ? sequencer.deadline : nil, hub.wantsFlows ? flows.nextDue : nil].compactMap(\.self).min()
+        if !snapshots.isEmpty { return .zero }
+        return [hub.wantsStatuses ? sequencer.deadline : nil, hub.wantsFlows ? flows.nextDue : nil].compactMap(\.self)
+            .min()
     }
 
     // MARK: Schedules
@@ -153,10 +159,10 @@ final class EventPublisher {
     /// Tells new subscribers what there is of the topics that they want.
     /// - Parameters:
     ///   - workers: all that are registered.
-    ///   - links: all links, with their history; called where they are wanted.
+    ///   - links: all links; called where they are wanted. ``continueSnapshots(_:)`` tells of them.
     ///   - isFirst: no monitor had subscribed to statuses before.
     func publishSnapshot(
-        for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>, links: () -> [LinkReport],
+        for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>, links: () -> [LinkKey],
         isFirst: Bool
     ) {
         let at = Timestamp.now
@@ -165,7 +171,10 @@ final class EventPublisher {
                 hub.worker(record, state: record.phaseName, at: at, snapshot: true)
             }
         }
-        if new.want("link/") { for report in links() { hub.link(report, at: at, snapshot: true) } }
+        if new.want("link/") { snapshots.append((links()[...], false)) }
+        // A monitor takes the counts for the end of the links.
+        let countsFollow = !snapshots.isEmpty
+        if countsFollow, new.want("counts") { snapshots[snapshots.count - 1].hasCounts = true }
         if new.want("bandwidth/") {
             for (seat, links) in lastTransfers {
                 for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
@@ -181,11 +190,28 @@ final class EventPublisher {
                 }
             )
         } then: { [self] counts, claimed, newest in
-            hub.counts(counts, at: .now, snapshot: true)
+            if !countsFollow { hub.counts(counts, at: .now, snapshot: true) }
             for (shard, rows) in claimed.enumerated() {
                 for row in rows { hub.status(row.event(shard: shard), snapshot: true) }
             }
             if isFirst { sequencer = EventSequencer(newest: newest) }
+        }
+    }
+
+    /// Tells new monitors of some more links, and behind the last one of the counts. Call it in each round.
+    /// - Parameter report: the report of a link with its history; nil where it is gone.
+    func continueSnapshots(_ report: (LinkKey) -> LinkReport?) {
+        guard let first = snapshots.first else { return }
+        let at = Timestamp.now
+        for link in first.links.prefix(Self.linksPerRound).compactMap(report) { hub.link(link, at: at, snapshot: true) }
+        snapshots[0].links = first.links.dropFirst(Self.linksPerRound)
+        guard snapshots[0].links.isEmpty else { return }
+        snapshots.removeFirst()
+        guard first.hasCounts else { return }
+        store.read("A snapshot cannot be read") { store throws(StoreError) in
+            try store.counts()
+        } then: { [self] counts in
+            hub.counts(counts, at: .now, snapshot: true)
         }
     }
 }

@@ -177,13 +177,16 @@ final class LinkMonitor {
         return report
     }
 
-    /// All links with their history, for a new monitor.
-    func reports() -> [LinkReport] {
-        let now = MonotonicTime.now
-        let controller = dispatch.dispatcher.links.controller
-        return controller.links.keys.sorted { ($0.name, $0.direction.rawValue) < ($1.name, $1.direction.rawValue) }
-            .compactMap { state(of: $0, controller, now: now) }
-            .map { report(of: $0, controller, withHistory: true, now: now) }
+    /// All links, by their names.
+    var keys: [LinkKey] {
+        dispatch.dispatcher.links.controller.links.keys.map { ($0.name, $0) }
+            .sorted { ($0.0, $0.1.direction.rawValue) < ($1.0, $1.1.direction.rawValue) }.map(\.1)
+    }
+
+    /// A link with its history, for a new monitor; nil where it is gone.
+    func report(of key: LinkKey) -> LinkReport? {
+        let (controller, now) = (dispatch.dispatcher.links.controller, MonotonicTime.now)
+        return state(of: key, controller, now: now).map { report(of: $0, controller, withHistory: true, now: now) }
     }
 
     private func publishCircuitBreaker(of destination: Destination, now: MonotonicTime) {
