@@ -1,7 +1,10 @@
 extension Duration {
     /// Reads `500ms`, `25s`, `2m`, `1h`, `7d`, sums of them such as `1h30m`, and plain seconds such as `2.5`.
+    ///
+    /// Not an initializer: where the compiler builds a whole module, a look-up of those of `Duration` takes `timespec` from
+    /// another module than Glibc, and every later use of its members is an error (Swift 6.3).
     /// - Returns: nil for anything else, for negative durations, and beyond a thousand years.
-    package init?(text: some StringProtocol) {
+    package static func parse(_ text: some StringProtocol) -> Duration? {
         var rest = Substring(text)
         guard !rest.isEmpty else { return nil }
         var seconds = 0.0
@@ -22,7 +25,7 @@ extension Duration {
             }
         }
         guard seconds < 31_557_600_000 else { return nil }
-        self = .milliseconds(Int64((seconds * 1000).rounded()))
+        return .milliseconds(Int64((seconds * 1000).rounded()))
     }
 
     /// Examples of the forms, for messages that begin with “takes”.
@@ -45,6 +48,6 @@ extension JSONValue {
 
     /// A text with a unit. A text of digits is a mistake rather than a time.
     private var duration: Duration? {
-        string.flatMap { text in text.utf8.contains { $0 >= UInt8(ascii: "a") } ? Duration(text: text) : nil }
+        string.flatMap { text in text.utf8.contains { $0 >= UInt8(ascii: "a") } ? Duration.parse(text) : nil }
     }
 }

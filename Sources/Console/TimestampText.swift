@@ -5,7 +5,7 @@ extension Timestamp {
     /// `90s`.
     /// - Returns: nil for anything else.
     package init?(text: some StringProtocol, now: Timestamp) {
-        if let duration = Duration(text: text.hasPrefix("+") ? Substring(text.dropFirst()) : Substring(text)) {
+        if let duration = Duration.parse(text.hasPrefix("+") ? Substring(text.dropFirst()) : Substring(text)) {
             self = now + duration
         } else if let time = Timestamp(rfc3339: text) {
             self = time

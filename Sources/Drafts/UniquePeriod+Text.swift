@@ -10,7 +10,7 @@ extension UniquePeriod {
         case "kept": self = .kept
         case "running": self = .running
         default:
-            guard let duration = Duration(text: text), duration >= .milliseconds(1) else { return nil }
+            guard let duration = Duration.parse(text), duration >= .milliseconds(1) else { return nil }
             self = .duration(duration)
         }
     }

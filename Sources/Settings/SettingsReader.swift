@@ -75,7 +75,7 @@ package struct SettingsReader {
     package mutating func read(_ value: inout Duration, _ path: [String]) throws(SettingsError) {
         value =
             try self.value(path, takes: Duration.forms) { text in
-                guard let number = Self.number(text) else { return Duration(text: text) }
+                guard let number = Self.number(text) else { return Duration.parse(text) }
                 return number >= 0 && number < 1e9 ? .milliseconds(Int64((number * 1000).rounded())) : nil
             } ?? value
     }

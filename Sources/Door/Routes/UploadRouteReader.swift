@@ -160,7 +160,7 @@ struct UploadRouteReader {
             throw problem(member, "“retention” counts from the success of a command, which this route does not have")
         }
         let text = member.value.value.integer.map { "\($0)" } ?? member.value.value.string
-        guard let retention = text.flatMap({ Duration(text: $0) }) else {
+        guard let retention = text.flatMap({ Duration.parse($0) }) else {
             throw problem(member, "“retention” must be a time such as 0s, 12h or 7d")
         }
         return retention

@@ -41,7 +41,7 @@ struct CommandsQuery: Sendable, Equatable {
         type = value("type")
         text = value("q")
         field = value("in").flatMap(Field.init) ?? .name
-        within = value("within").flatMap { Duration(text: $0) == nil ? nil : $0 }
+        within = value("within").flatMap { Duration.parse($0) == nil ? nil : $0 }
         batch = value("batch").flatMap { CommandID($0) }
         after = value("before").flatMap { CommandID($0) }
     }
@@ -55,7 +55,7 @@ struct CommandsQuery: Sendable, Equatable {
         case .name: filter.subject = text
         case .reason: filter.reason = text
         }
-        filter.from = within.flatMap { Duration(text: $0) }.map { now + .milliseconds(-$0.milliseconds) }
+        filter.from = within.flatMap { Duration.parse($0) }.map { now + .milliseconds(-$0.milliseconds) }
         return filter
     }
 

@@ -9,7 +9,7 @@ struct DurationArgument: ExpressibleByArgument {
     init(_ duration: Duration) { self.duration = duration }
 
     init?(argument: String) {
-        guard let duration = Duration(text: argument) else {
+        guard let duration = Duration.parse(argument) else {
             ArgumentForm.expect("a duration such as 500ms, 25s, 1h30m or 7d")
             return nil
         }

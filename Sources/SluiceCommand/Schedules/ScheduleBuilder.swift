@@ -127,7 +127,7 @@ struct ScheduleBuilder {
     ) throws -> (fields: [JSONValue.Member], deadline: Duration?) {
         var deadline: Duration?
         for member in members where member.name == "deadline" {
-            guard let duration = member.value.string.flatMap({ Duration(text: $0) }), duration > .zero else {
+            guard let duration = member.value.string.flatMap({ Duration.parse($0) }), duration > .zero else {
                 throw ExitError(
                     .data,
                     "“deadline” is \(member.value.text) and must be a time from when the schedule fires, such as 2h")

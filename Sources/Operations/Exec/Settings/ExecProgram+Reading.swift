@@ -80,7 +80,7 @@ extension ExecProgram {
 extension ExecLimits {
     fileprivate init(_ section: [String], _ reader: inout SettingsReader) throws(SettingsError) {
         processorSeconds = try reader.value(section + ["cpu"], takes: "a time such as 90s") { text in
-            Int(text) ?? Duration(text: text).map { Int($0.components.seconds) }
+            Int(text) ?? Duration.parse(text).map { Int($0.components.seconds) }
         }
         fileSize = try reader.value(section + ["fileSize"], takes: "a size such as 2GiB") { ByteCount.bytes($0) }
         addressSpace = try reader.value(section + ["memory"], takes: "a size such as 2GiB") { ByteCount.bytes($0) }
