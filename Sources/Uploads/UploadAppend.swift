@@ -4,10 +4,17 @@ package import Store
 package struct UploadAppend: Sendable, Equatable {
     /// Where its bytes begin.
     package var offset: Int64
+    /// Whether the request repeats the creation of the upload under its idempotency key, from its first byte on: bytes that
+    /// the upload has are compared, and not written. ``offset`` is 0 then.
+    package var isRepeat = false
     /// Bytes of the request, as it announced them; nil for chunked ones. Fewer count as a cut request.
     package var size: Int64?
     /// The length of the whole upload, where this request states it.
     package var length: Int64?
+    /// The `Upload-Metadata` that this request states; nil for most.
+    package var metadata: String?
+    /// The digest of the whole upload that this request states; nil for most.
+    package var digest: UploadDigest?
     /// The event that completes the upload.
     package var completion: Completion
     /// The digest of the bytes of this request: the offset moves only if they have it.

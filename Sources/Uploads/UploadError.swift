@@ -11,6 +11,8 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case tooLarge(limit: Int64)
         /// The stated lengths contradict each other.
         case inconsistentLength
+        /// The request states other metadata, or another digest of all bytes, than the creation of the upload.
+        case inconsistentStatement
         /// All its bytes are there: it takes no more.
         case complete
         /// It was made of others, and takes no bytes.
@@ -29,7 +31,7 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case unavailable
         /// Another request with the same idempotency key runs.
         case keyInUse
-        /// The idempotency key belongs to another upload.
+        /// The idempotency key belongs to an upload that was stated otherwise, or has other bytes.
         case keyConflict
         /// A fact that the route does not take, or a route that does not exist.
         case invalid

@@ -12,7 +12,8 @@ package protocol UploadService: Sendable {
     /// - Parameters:
     ///   - length: bytes in all; nil while the client does not know them.
     ///   - key: nil where the client sent none.
-    /// - Returns: the upload, or the one that was made with the same key.
+    /// - Returns: the upload, or the one that was made with the same key. Bytes of the request go to it by an append that
+    ///   ``UploadAppend/isRepeat``.
     /// - Throws: `tooLarge`, `noSpace`, `invalid` where the route does not take it, and `keyInUse` or `keyConflict`.
     func create(_ facts: UploadFacts, length: Int64?, key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Takes an upload of at most ``UploadLimits/maxRowSize`` bytes as a whole.
@@ -38,7 +39,8 @@ package protocol UploadService: Sendable {
     ///     cancelled when another request takes the upload over.
     /// - Returns: the upload with its new offset; complete with its last byte.
     /// - Throws: `interrupted` where `receive` threw, with the offset that is durable; `offsetMismatch`, `tooLarge`,
-    ///   `complete`, `noSpace`, and `checksumMismatch` or `digestMismatch` for other bytes than the client has stated.
+    ///   `complete`, `noSpace`, `checksumMismatch` or `digestMismatch` for other bytes than the client has stated,
+    ///   `inconsistentStatement`, and `keyConflict` for a repeat whose bytes are not those of the upload.
     func append(
         _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void

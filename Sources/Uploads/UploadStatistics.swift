@@ -65,7 +65,8 @@ package final class UploadStatistics: Sendable {
 extension UploadError {
     /// The name of a code. The raw values are labels of a metric.
     package enum Kind: String, Sendable, CaseIterable {
-        case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, complete, isFinal, unfinishedPart,
+        case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, inconsistentStatement, complete, isFinal,
+            unfinishedPart,
             checksumMismatch
         case digestMismatch, interrupted, noSpace, unavailable, keyInUse, keyConflict, invalid, failed
     }
@@ -77,6 +78,7 @@ extension UploadError {
         case .offsetMismatch: .offsetMismatch
         case .tooLarge: .tooLarge
         case .inconsistentLength: .inconsistentLength
+        case .inconsistentStatement: .inconsistentStatement
         case .complete: .complete
         case .isFinal: .isFinal
         case .unfinishedPart: .unfinishedPart

@@ -30,7 +30,7 @@ enum UploadProblems {
         case .isFinal: .forbidden
         case .noSpace: .insufficientStorage
         case .unavailable: .serviceUnavailable
-        case .keyConflict: .unprocessableContent
+        case .keyConflict, .inconsistentStatement: .unprocessableContent
         case .failed: .internalServerError
         }
     }
@@ -40,6 +40,7 @@ enum UploadProblems {
         switch code {
         case .offsetMismatch: "mismatching-upload-offset"
         case .inconsistentLength: "inconsistent-upload-length"
+        case .inconsistentStatement: "inconsistent-upload"
         case .complete: "completed-upload"
         case .notFound: "upload-not-found"
         case .gone: "upload-gone"

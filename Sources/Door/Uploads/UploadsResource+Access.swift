@@ -100,6 +100,12 @@ extension UploadsResource {
         { [base = request.baseURL] in "\(base)/uploads/\($0)" }
     }
 
+    /// The URL of an upload whose creation has failed. A client with other bytes than those of its key must not go on by
+    /// it.
+    func location(of upload: Upload, after error: UploadError, _ request: DoorRequest) -> String? {
+        error.code == .keyConflict ? nil : location(request)(upload.id)
+    }
+
     func writer(_ dialect: ResumableDialect, _ request: DoorRequest) -> ResumableWriter {
         ResumableWriter(dialect: dialect, limits: service.limits, now: .now, location: location(request))
     }

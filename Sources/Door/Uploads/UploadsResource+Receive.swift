@@ -38,46 +38,26 @@ extension UploadsResource {
         upload.state == .open && key != nil ? try await service.upload(upload.id) : upload
     }
 
-    /// Takes the bytes of a request that creates an upload. The same request again, by its idempotency key, goes on where
-    /// the first one was cut.
-    /// - Parameter take: gets the rest of the request, and the number of bytes at its start that are durable.
-    func takeRest(
-        _ append: UploadAppend, of upload: Upload, _ take: (UploadAppend, _ skipped: Int64) async throws -> Upload
-    ) async throws -> Upload {
-        guard upload.offset > 0 else { return try await take(append, 0) }
-        // The checksum is of all bytes of the request: its offset has not moved before they were verified.
-        guard append.checksum == nil, !append.hasTrailingChecksum else { return upload }
-        var rest = append
-        rest.offset = upload.offset
-        rest.size = append.size.map { max(0, $0 - upload.offset) }
-        return try await take(rest, upload.offset)
-    }
-
     /// Takes an upload in one request, which its client cannot resume. With an idempotency key the same request again
     /// goes on where the first one was cut; without one its bytes are deleted.
     /// - Parameters:
     ///   - size: bytes of the request; nil while they are not known.
-    ///   - receive: sends the bytes of the request, except for those at the start that are durable.
+    ///   - receive: sends the bytes of the request.
     func takeWhole(
         _ facts: UploadFacts, size: Int64?, key: IdempotencyKey?,
-        _ receive: @escaping @Sendable (_ durable: Int64, any UploadReceiver) async throws -> Void
+        _ receive: @escaping Receive
     ) async throws -> Upload {
         if let size, size <= service.limits.maxRowSize {
             let collected = SmallBody(size: Int(size))
-            try await receive(0, collected)
+            try await receive(collected)
             return try await service.store(facts, collected.whole(), key: key)
         }
-        let upload = try await repeated(service.create(facts, length: size, key: key), key)
-        switch upload.state {
-        case .complete: return upload
-        case .ended: throw UploadError(.gone, upload.reason ?? "The upload with this idempotency key has ended.")
-        case .open: break
-        }
-        let durable = upload.offset
-        let request = UploadAppend(offset: durable, size: size.map { max(0, $0 - durable) }, completion: .atEnd)
+        let upload = try await service.create(facts, length: size, key: key)
+        var request = UploadAppend(offset: 0, size: size, completion: .atEnd)
+        request.isRepeat = key != nil
         let failure = ReceiveFailure()
         do {
-            return try await append(request, to: upload.id, failure: failure) { try await receive(durable, $0) }
+            return try await append(request, to: upload.id, failure: failure, receive)
         } catch {
             // The upload expires where it cannot be terminated now.
             if key == nil { try? await service.terminate(upload.id) }
@@ -99,14 +79,9 @@ extension UploadsResource {
             : Problem(.badRequest, "upload-interrupted", "The request was cut; \(rest).")
     }
 
-    /// Sends the body of a request to the engine, except for some bytes at its start.
-    static func send(_ body: RequestBody, skipping count: Int64 = 0, to receiver: any UploadReceiver) async throws {
-        var skipped = count
-        for try await var buffer in body {
-            let step = Int(min(skipped, Int64(buffer.readableBytes)))
-            buffer.moveReaderIndex(forwardBy: step)
-            skipped -= Int64(step)
-            guard buffer.readableBytes > 0 else { continue }
+    /// Sends the body of a request to the engine.
+    static func send(_ body: RequestBody, to receiver: any UploadReceiver) async throws {
+        for try await buffer in body where buffer.readableBytes > 0 {
             buffer.withUnsafeReadableBytes { receiver.add($0) }
             try await receiver.flush()
         }

@@ -9,10 +9,14 @@ extension ProblemType {
             "Upload the file anew."),
         ProblemType("final-upload", "The upload was made of others, and takes no bytes.", "Send them to its parts."),
         ProblemType(
-            "idempotency-key-conflict", "The Idempotency-Key belongs to another request.", "Choose a new key."),
+            "idempotency-key-conflict", "The Idempotency-Key belongs to another request, or to other bytes.",
+            "Choose a new key."),
         ProblemType(
             "idempotency-key-in-use", "Another request with this Idempotency-Key runs.",
             "Repeat it when that has ended."),
+        ProblemType(
+            "inconsistent-upload", "The request states other metadata, or another digest, than the creation.",
+            "Begin a new upload for another file."),
         ProblemType("inconsistent-upload-length", "The stated lengths contradict each other.", "State one length."),
         ProblemType("invalid-checksum", "The checksum has another form than its algorithm.", "Correct the field."),
         ProblemType("invalid-concatenation", "The parts of a concatenation cannot be used.", "Name complete parts."),

@@ -12,10 +12,11 @@ extension Upload {
             self.offset = offset
             self.length = length ?? self.length
             self.due = due
-        case .complete(_, let length, _, let due):
+        case .complete(_, let length, _, let due, let sha256):
             guard state == .open, allows(length), length >= offset else { return false }
             state = .complete
             (offset, self.length, self.command, self.due) = (length, length, command, due)
+            if let sha256 { fingerprint?.content = sha256 }
         case .end(_, let reason, let due):
             guard state != .ended, self.command == nil else { return false }
             state = .ended

@@ -24,8 +24,8 @@ package struct Upload: Sendable, Equatable {
     package var reason: String?
     /// The idempotency key of its creation, unique in the store; nil without one.
     package var idempotencyKey: String?
-    /// The digest of the request with that key.
-    package var fingerprint: [UInt8]?
+    /// Of the creation with that key, and of its bytes.
+    package var fingerprint: UploadFingerprint?
 
     /// The raw values are part of the store.
     package enum Storage: Int, Sendable {

@@ -8,8 +8,9 @@ package enum UploadWrite: Sendable {
     case store(Upload, body: [UInt8], UploadSubmission?)
     /// Raises the durable offset of an open upload, and sets its length where that was not known.
     case advance(CommandID, offset: Int64, length: Int64?, due: Timestamp?)
-    /// Completes an open upload of this length, and submits the command that it becomes.
-    case complete(CommandID, length: Int64, UploadSubmission?, due: Timestamp?)
+    /// Completes an open upload of this length, and submits the command that it becomes. The SHA-256 of its bytes goes into
+    /// the fingerprint of one with an idempotency key.
+    case complete(CommandID, length: Int64, UploadSubmission?, due: Timestamp?, sha256: [UInt8]? = nil)
     /// Ends an upload that has not become a command.
     case end(CommandID, reason: String, due: Timestamp?)
     /// Its bytes are deleted from the spool, or are deleted from the shard here.
@@ -22,7 +23,7 @@ package enum UploadWrite: Sendable {
     package var id: CommandID {
         switch self {
         case .create(let upload), .store(let upload, _, _): upload.id
-        case .advance(let id, _, _, _), .complete(let id, _, _, _), .end(let id, _, _), .dropBytes(let id),
+        case .advance(let id, _, _, _), .complete(let id, _, _, _, _), .end(let id, _, _), .dropBytes(let id),
             .postpone(let id, _), .remove(let id):
             id
         }
@@ -31,7 +32,7 @@ package enum UploadWrite: Sendable {
     /// The command or flow that the write submits; nil where it submits none.
     var submission: UploadSubmission? {
         switch self {
-        case .store(_, _, let submission), .complete(_, _, let submission, _): submission
+        case .store(_, _, let submission), .complete(_, _, let submission, _, _): submission
         case .create, .advance, .end, .dropBytes, .postpone, .remove: nil
         }
     }

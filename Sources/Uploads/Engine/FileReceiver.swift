@@ -2,11 +2,13 @@ internal import Host
 internal import Store
 internal import Synchronization
 
-/// Writes the bytes of one request to the file of its upload. One part is gathered while the one before is written.
+/// Writes the bytes of one request to the file of its upload. One part is gathered while the one before is written. Bytes
+/// that the upload has are compared with the file instead.
 final class FileReceiver: UploadReceiver, @unchecked Sendable {
     // Unchecked: the request's task uses it, one call after the other, and the engine only after the end of that task.
     private let file: SpoolFile
     private let disk: DiskThreads
+    private let upload: Upload
     /// Called before bytes are taken that end at an offset.
     private let reserve: @Sendable (_ end: Int64) async throws(UploadError) -> Void
     /// Called after a part was written, with its bytes in the file.
@@ -17,7 +19,9 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private var spare: PartBuffer?
     private var partBegan: MonotonicTime?
     private var writing: Task<Void, any Error>?
-    private var digest: IncrementalDigest?
+    /// A part was not written, or differs. The parts after it are not written either: they would leave a hole.
+    private var failure: UploadError?
+    private var hashes: [IncrementalDigest]
     private(set) var checksum: UploadDigest?
     /// The offset of the first byte.
     private let start: Int64
@@ -30,15 +34,19 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     private var allowance: Int64
 
     /// - Parameters:
+    ///   - upload: has the bytes that are compared.
     ///   - start: the offset of the first byte.
     ///   - limit: the offset that no byte may pass.
+    ///   - algorithms: digests that are computed while the bytes come.
     init(
-        _ file: SpoolFile, on disk: DiskThreads, start: Int64, limit: Int64, checksum: UploadDigest?,
+        _ file: SpoolFile, on disk: DiskThreads, of upload: Upload, start: Int64, limit: Int64,
+        algorithms: Set<UploadDigest.Algorithm>, checksum: UploadDigest?,
         partSize: @escaping @Sendable () -> Int,
         reserve: @escaping @Sendable (Int64) async throws(UploadError) -> Void,
         written: @escaping @Sendable (Range<Int64>) -> Void
     ) {
         self.file = file
+        self.upload = upload
         self.disk = disk
         self.checksum = checksum
         self.partSize = partSize
@@ -48,7 +56,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         end = start
         allowance = limit - start
         part = PartBuffer(capacity: Self.firstCapacity)
-        digest = checksum.map { IncrementalDigest($0.algorithm) }
+        hashes = algorithms.map { IncrementalDigest($0) }
     }
 
     /// Whether more bytes came than the upload may have.
@@ -61,7 +69,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         }
         allowance -= Int64(bytes.count)
         end += Int64(bytes.count)
-        digest?.update(bytes)
+        for index in hashes.indices { hashes[index].update(bytes) }
         if part.count == 0 { partBegan = .now }
         part.append(bytes)
     }
@@ -75,7 +83,11 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
 
     func setChecksum(_ checksum: UploadDigest) { self.checksum = checksum }
 
+    /// Digests of all bytes of the upload up to ``end``; none where the request does not begin at its first byte.
+    var digests: [UploadDigest] { start == 0 ? hashes.compactMap { $0.finish() } : [] }
+
     private func writePart() async throws(UploadError) {
+        if let failure { throw failure }
         guard part.count > 0 else { return }
         try await reserve(end)
         try await finishWriting()
@@ -85,9 +97,16 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         part = spare ?? PartBuffer(capacity: capacity)
         part.removeAll(capacity: capacity)
         spare = full
-        writing = Task { [file, disk, written] in
-            try await disk.run { () throws(SystemError) in try file.write(full.bytes, at: start) }
-            written(start..<end)
+        // Bytes of the part that the upload has.
+        let known = Int(min(max(upload.offset - start, 0), Int64(full.count)))
+        writing = Task { [file, disk, upload, written] in
+            let isSame = try await disk.run { () throws(SystemError) in
+                let isSame = try file.has(.init(rebasing: full.bytes[..<known]), at: start)
+                if isSame { try file.write(.init(rebasing: full.bytes[known...]), at: start + Int64(known)) }
+                return isSame
+            }
+            guard isSame else { throw UploadError.keyConflict(upload, "has other bytes before byte \(end)") }
+            if known < full.count { written((start + Int64(known))..<end) }
         }
     }
 
@@ -95,8 +114,14 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         guard let writing else { return }
         self.writing = nil
         do { try await writing.value } catch {
-            if let system = error as? SystemError { throw UploadError(system) }
-            throw UploadError(.failed, "\(error)")
+            let reason =
+                switch error {
+                case let error as UploadError: error
+                case let error as SystemError: UploadError(error)
+                default: UploadError(.failed, "\(error)")
+                }
+            failure = reason
+            throw reason
         }
     }
 
@@ -109,7 +134,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     /// Whether the bytes have the stated digest. One that came in a trailer is computed from the file.
     func hasChecksum() async throws(UploadError) -> Bool {
         guard let checksum else { return true }
-        if let digest, digest.algorithm == checksum.algorithm { return digest.finish() == checksum }
+        if let hash = hashes.first(where: { $0.algorithm == checksum.algorithm }) { return hash.finish() == checksum }
         let found = await disk.digest(of: file, start..<end, checksum.algorithm)
         do throws(SystemError) { return try found.get() == checksum } catch { throw UploadError(error) }
     }

@@ -30,8 +30,11 @@ extension UploadEngine {
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         let upload = try await load(id)
-        if let done = try request.answer(for: upload) { return done }
-        if case .final? = upload.facts.concatenation { throw .isFinal(upload) }
+        switch try request.continuation(of: upload) {
+        case .answered: return upload
+        case .complete(let sha256): return try await compare(upload, sha256, request, signal, receive)
+        case .open: break
+        }
         let length = upload.length ?? request.statedLength
         let limit = min(length ?? .max, maxSize(upload.facts))
         try request.check(upload, length: length, limit: limit)
@@ -41,7 +44,8 @@ extension UploadEngine {
         let checkpoints = UploadCheckpoints(
             self, file, upload: upload, length: request.statedLength, progress: progress)
         let receiver = FileReceiver(
-            file, on: disk, start: upload.offset, limit: limit, checksum: request.checksum,
+            file, on: disk, of: upload, start: request.offset, limit: limit,
+            algorithms: algorithms(request, upload), checksum: request.checksum,
             partSize: { [self] in partSize() },
             reserve: { [self] end throws(UploadError) in
                 guard length == nil else { return }
@@ -52,13 +56,7 @@ extension UploadEngine {
                 if !request.isVerified { checkpoints.written(bytes.upperBound) }
             })
 
-        let task = Task { try await receive(receiver) }
-        signal.whenStopped { task.cancel() }
-        let failure = await withTaskCancellationHandler {
-            await task.result.failure
-        } onCancel: {
-            task.cancel()
-        }
+        let failure = await run(receive, receiver, signal)
         do throws(UploadError) {
             try await receiver.finish()
             try await checkpoints.finish()
@@ -69,8 +67,11 @@ extension UploadEngine {
             error.offset = checkpoints.durable
             throw error
         }
-        let received = receiver.end - upload.offset
+        let received = receiver.end - request.offset
         let isCut = failure != nil || signal.isStopped || request.size.map { $0 != received } ?? false
+        if receiver.isTooLong, request.isRepeat, upload.offset > 0, let length = upload.length {
+            throw .keyConflict(upload, "has \(length) bytes")
+        }
         if receiver.isTooLong { return try await refuseLength(upload, file, limit: limit, checkpoints.durable) }
         if let refusal = failure as? UploadError {
             throw UploadError(refusal.code, refusal.message, offset: checkpoints.durable)
@@ -87,8 +88,12 @@ extension UploadEngine {
                     offset: upload.offset)
             }
         }
+        if receiver.end < upload.offset, !isCut, request.completion == .atEnd {
+            throw .keyConflict(upload, "has more bytes")
+        }
+        // A repeat may end before its first new byte.
+        let end = max(receiver.end, upload.offset)
         try await makeDurable(file, isFirst: upload.offset == 0)
-        let end = receiver.end
         statistics.becameDurable(upload, bytes: end - checkpoints.durable)
         let isWhole =
             switch request.completion {
@@ -97,7 +102,8 @@ extension UploadEngine {
             case .later: false
             }
         if isWhole, !isCut || request.completion == .atLength {
-            return try await complete(upload, file, length: end)
+            return try await complete(
+                upload, file, length: end, receiver.end == end ? receiver.digests : [], request.digest)
         }
         // Only bytes keep an upload from expiring: a client could hold its room by empty requests otherwise.
         let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
@@ -106,6 +112,45 @@ extension UploadEngine {
         let now = try Self.upload(id, after: change)
         if isCut { throw Self.interrupted(id, at: now.offset, signal) }
         return now
+    }
+
+    /// Compares a request with a complete upload.
+    private func compare(
+        _ upload: Upload, _ sha256: [UInt8], _ request: UploadAppend, _ signal: StopSignal,
+        _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
+    ) async throws(UploadError) -> Upload {
+        let comparison = ContentComparison(upload, sha256: sha256)
+        let failure = await run(receive, comparison, signal)
+        if let refusal = failure as? UploadError { throw refusal }
+        let isShort = request.size.map { $0 != comparison.count } ?? false
+        try comparison.finish(isCut: failure != nil || signal.isStopped || isShort)
+        return upload
+    }
+
+    /// Reads a request, until its end or until `signal` stops it.
+    /// - Returns: the error that has ended it.
+    private func run(
+        _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void,
+        _ receiver: some UploadReceiver & Sendable, _ signal: StopSignal
+    ) async -> (any Error)? {
+        let task = Task { try await receive(receiver) }
+        signal.whenStopped { task.cancel() }
+        return await withTaskCancellationHandler {
+            await task.result.failure
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    /// The digests that are computed while the bytes come, because their completion needs them. Uploads without an
+    /// idempotency key are hashed only where a digest was stated, or where the route uses it.
+    private func algorithms(_ request: UploadAppend, _ upload: Upload) -> Set<UploadDigest.Algorithm> {
+        var found = Set([request.checksum?.algorithm].compactMap(\.self))
+        let isWhole = request.size.flatMap { size in upload.length.map { size == $0 } } ?? true
+        guard request.offset == 0, isWhole else { return found }
+        if upload.idempotencyKey != nil || rules.needsDigest(upload.facts) { found.insert(.sha256) }
+        for digest in [upload.facts.digest, request.digest].compactMap(\.self) { found.insert(digest.algorithm) }
+        return found
     }
 
     /// - Throws: `gone` where another process has ended the upload meanwhile, as `sluice uploads remove` does.
@@ -145,16 +190,23 @@ extension UploadEngine {
     // MARK: Completion
 
     /// Completes an upload whose bytes are durable.
-    func complete(_ upload: Upload, _ file: SpoolFile, length: Int64) async throws(UploadError) -> Upload {
+    /// - Parameters:
+    ///   - digests: of all bytes, where they were computed while the bytes came.
+    ///   - stated: the digest of all bytes that the last request states.
+    func complete(
+        _ upload: Upload, _ file: SpoolFile, length: Int64, _ digests: [UploadDigest] = [],
+        _ stated: UploadDigest? = nil
+    ) async throws(UploadError) -> Upload {
         let id = upload.id
-        if let digest = upload.facts.digest {
-            let found = await disk.digest(of: file, 0..<length, digest.algorithm)
-            guard try found.mapError({ UploadError($0) }).get() == digest else {
+        for stated in [upload.facts.digest, stated].compactMap(\.self) {
+            guard try await digest(of: file, length, stated.algorithm, known: digests) == stated else {
                 try await end(id, reason: "its bytes do not have the stated digest")
                 throw UploadError(
                     .digestMismatch, "The bytes do not have the stated digest, and were dropped; send the file again.")
             }
         }
+        let needsSHA256 = upload.idempotencyKey != nil || !upload.isPartial && rules.needsDigest(upload.facts)
+        let sha256 = needsSHA256 ? try await digest(of: file, length, .sha256, known: digests)?.bytes : nil
         try await onDisk { () throws(SystemError) in
             // Of an attempt that was cut after it had written more.
             guard try file.size != length else { return }
@@ -165,7 +217,7 @@ extension UploadEngine {
         (whole.offset, whole.length, whole.state) = (length, length, .complete)
         let submission: UploadSubmission?
         do throws(UploadError) {
-            submission = try await self.submission(of: whole)
+            submission = try await self.submission(of: whole, sha256: sha256)
         } catch {
             throw await refuse(id, error)
         }
@@ -175,7 +227,7 @@ extension UploadEngine {
             }
         let change: UploadChange
         do throws(StoreError) {
-            change = try await committer.commit(.complete(id, length: length, submission, due: due))
+            change = try await committer.commit(.complete(id, length: length, submission, due: due, sha256: sha256))
         } catch {
             let error = UploadError(error, offset: upload.offset)
             switch error.code {
@@ -194,20 +246,20 @@ extension UploadEngine {
         return now
     }
 
+    /// - Returns: one of `known`, else that of the file.
+    private func digest(
+        of file: SpoolFile, _ length: Int64, _ algorithm: UploadDigest.Algorithm, known: [UploadDigest]
+    ) async throws(UploadError) -> UploadDigest? {
+        if let found = known.first(where: { $0.algorithm == algorithm }) { return found }
+        return try await disk.digest(of: file, 0..<length, algorithm).mapError { UploadError($0) }.get()
+    }
+
     /// The command that a complete upload becomes.
-    func submission(of upload: Upload) async throws(UploadError) -> UploadSubmission? {
+    /// - Parameter sha256: of its bytes, where the route needs it.
+    func submission(of upload: Upload, sha256: [UInt8]?) async throws(UploadError) -> UploadSubmission? {
         if upload.isPartial { return nil }
         let path = spool.file(of: upload.id)
-        let needsDigest = rules.needsDigest(upload.facts)
-        var sha256: [UInt8]?
-        if needsDigest {
-            if let stated = upload.facts.digest, stated.algorithm == .sha256 {
-                sha256 = stated.bytes
-            } else {
-                sha256 = await digest(of: upload, .sha256)?.bytes
-            }
-        }
-        return try await disk.run { [rules, sha256] () throws(UploadError) in
+        return try await disk.run { [rules] () throws(UploadError) in
             try rules.submission(for: upload, file: path, sha256: sha256)
         }
     }
@@ -222,65 +274,6 @@ extension UploadEngine {
 
     /// The time from the completion to the first look whether the bytes are still needed.
     static let firstLook: Duration = .seconds(10)
-}
-
-extension UploadAppend {
-    /// Whether the offset moves only after a check of all bytes.
-    var isVerified: Bool { checksum != nil || hasTrailingChecksum }
-
-    /// The length of the upload, as this request states or implies it.
-    var statedLength: Int64? {
-        if let length { return length }
-        guard completion == .atEnd, let size else { return nil }
-        return offset.addingReportingOverflow(size).overflow ? nil : offset + size
-    }
-
-    /// - Returns: the upload where the request has nothing to add to it: it repeats the last one, whose response was
-    ///   lost.
-    func answer(for upload: Upload) throws(UploadError) -> Upload? {
-        switch upload.state {
-        case .open: return nil
-        case .ended: throw .ended(upload)
-        case .complete:
-            if case .final? = upload.facts.concatenation {
-                throw .isFinal(upload)
-            }
-            guard offset == upload.offset else {
-                throw UploadError(
-                    .offsetMismatch(expected: upload.offset),
-                    "The request begins at byte \(offset), and upload \(upload.id) has all its \(upload.offset) bytes.",
-                    offset: upload.offset)
-            }
-            guard size == 0 else {
-                throw UploadError(
-                    .complete, "Upload \(upload.id) has all its bytes, and takes no more.", offset: upload.offset)
-            }
-            return upload
-        }
-    }
-
-    func check(_ upload: Upload, length: Int64?, limit: Int64) throws(UploadError) {
-        guard offset == upload.offset else {
-            throw UploadError(
-                .offsetMismatch(expected: upload.offset),
-                "The request begins at byte \(offset), and upload \(upload.id) goes on at \(upload.offset).",
-                offset: upload.offset)
-        }
-        if let stated = statedLength {
-            let isKnown = upload.length.map { $0 != stated } ?? false
-            guard !isKnown, stated >= offset else {
-                throw UploadError(
-                    .inconsistentLength,
-                    "The request says that upload \(upload.id) has \(stated) bytes, and it has \(upload.length ?? offset).",
-                    offset: upload.offset)
-            }
-        }
-        guard (length ?? 0) <= limit, (size ?? 0) <= limit - offset else {
-            throw UploadError(
-                .tooLarge(limit: limit), "Upload \(upload.id) may have \(limit) bytes, and the request brings more.",
-                offset: upload.offset)
-        }
-    }
 }
 
 extension Result {

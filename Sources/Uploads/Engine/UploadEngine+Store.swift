@@ -1,4 +1,5 @@
 internal import Commands
+internal import Crypto
 internal import Host
 package import Store
 internal import Synchronization
@@ -17,25 +18,21 @@ extension UploadEngine {
         try check(length, facts)
         guard let key else { return try await storeNew(facts, bytes, key: nil) }
         return try await holding(key) { () async throws(UploadError) in
-            let keyed = StoredKey(key, facts, bytes)
-            guard let found = try await find(key: keyed.name) else {
-                return try await storeNew(facts, bytes, key: keyed)
+            guard let found = try await find(key: key.stored) else {
+                return try await storeNew(facts, bytes, key: key)
             }
-            if found.fingerprint == keyed.fingerprint { return found }
-            // A door of an earlier release has kept it as a file, or its first request announced no length.
-            guard found.fingerprint == facts.fingerprint(length: length) else { throw .keyConflict(found) }
-            if found.state == .complete { return found }
-            let rest = Array(bytes.dropFirst(Int(found.offset)))
-            let request = UploadAppend(offset: found.offset, size: Int64(rest.count), completion: .atEnd)
+            try found.checkCreation(facts, length: length)
+            var request = UploadAppend(offset: 0, size: length, completion: .atEnd)
+            request.isRepeat = true
             return try await append(request, to: found.id) { receiver in
-                rest.withUnsafeBytes { receiver.add($0) }
+                bytes.withUnsafeBytes { receiver.add($0) }
                 try await receiver.flush()
             }
         }
     }
 
     private func storeNew(
-        _ facts: UploadFacts, _ bytes: [UInt8], key: StoredKey?
+        _ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         let length = Int64(bytes.count)
         if let digest = facts.digest {
@@ -52,8 +49,10 @@ extension UploadEngine {
         upload.offset = length
         upload.state = .complete
         upload.storage = .row
-        upload.idempotencyKey = key?.name
-        upload.fingerprint = key?.fingerprint
+        let sha256 = key != nil || rules.needsDigest(facts) ? Array(SHA256.hash(data: bytes)) : nil
+        upload.idempotencyKey = key?.stored
+        upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
+        upload.fingerprint?.content = sha256
         try await reserve(upload.id, length...length)
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
@@ -62,7 +61,7 @@ extension UploadEngine {
                 try file.write(bytes, at: 0)
                 try file.setModified(now)
             }
-            let submission = try await submission(of: upload)
+            let submission = try await submission(of: upload, sha256: sha256)
             upload.due = submission == nil ? nil : now + Self.firstLook
             guard let stored = try await commit(.store(upload, body: bytes, submission)).upload else {
                 throw UploadError.notFound(upload.id)

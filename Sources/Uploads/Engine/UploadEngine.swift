@@ -65,11 +65,10 @@ package final class UploadEngine: UploadService {
         let byte = try rules.shardByte(for: facts, length: length)
         guard let key else { return try await makeUpload(facts, length, byte, key: nil) }
         return try await holding(key) { () async throws(UploadError) in
-            let keyed = StoredKey(key, facts, length: length)
-            guard let found = try await find(key: keyed.name) else {
-                return try await makeUpload(facts, length, byte, key: keyed)
+            guard let found = try await find(key: key.stored) else {
+                return try await makeUpload(facts, length, byte, key: key)
             }
-            guard found.fingerprint == keyed.fingerprint else { throw .keyConflict(found) }
+            try found.checkCreation(facts, length: length)
             return found
         }
     }
@@ -105,14 +104,14 @@ package final class UploadEngine: UploadService {
     func maxSize(_ facts: UploadFacts) -> Int64 { min(rules.maxSize(for: facts) ?? .max, limits.maxSize) }
 
     private func makeUpload(
-        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: StoredKey?
+        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         let now = clock()
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.due = limits.expiry(of: upload, at: 0, now: now)
-        upload.idempotencyKey = key?.name
-        upload.fingerprint = key?.fingerprint
+        upload.idempotencyKey = key?.stored
+        upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
         upload.storage = .file
         if let length {
             try await reserve(upload.id, length...length)

@@ -38,10 +38,11 @@ extension UploadError {
             offset: upload.offset)
     }
 
-    static func keyConflict(_ upload: Upload) -> UploadError {
+    /// - Parameter difference: ends “the upload …”.
+    static func keyConflict(_ upload: Upload, _ difference: String) -> UploadError {
         UploadError(
-            .keyConflict,
-            "The Idempotency-Key belongs to upload \(upload.id), which has other properties; choose a new key.")
+            .keyConflict, "The Idempotency-Key belongs to upload \(upload.id), which \(difference); choose a new key.",
+            offset: upload.state == .ended ? nil : upload.offset)
     }
 
     static func isFinal(_ upload: Upload) -> UploadError {

@@ -99,6 +99,22 @@ final class SpoolFile: Sendable {
         }
     }
 
+    /// Whether the file has these bytes at `offset`.
+    func has(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(SystemError) -> Bool {
+        guard let base = bytes.baseAddress, !bytes.isEmpty else { return true }
+        let size = min(bytes.count, 256 << 10)
+        let buffer = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+        defer { buffer.deallocate() }
+        var done = 0
+        while done < bytes.count {
+            let wanted = UnsafeMutableRawBufferPointer(start: buffer, count: min(size, bytes.count - done))
+            let count = try read(into: wanted, at: offset + Int64(done))
+            guard count > 0, memcmp(buffer, base + done, count) == 0 else { return false }
+            done += count
+        }
+        return true
+    }
+
     func truncate(to size: Int64) throws(SystemError) {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw SystemError("truncate", path) }
     }

@@ -123,7 +123,9 @@ final class FakeUploads: UploadService {
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         try begin(.append)
+        if request.isRepeat, request.size == 0, request.completion != .atEnd, let known = stored(id) { return known }
         var upload = try check(request, id)
+        let known = request.isRepeat ? bytes(id) : []
         let receiver = FakeReceiver(room: (upload.length ?? limits.maxSize) - request.offset)
         var wasCut = false
         do { try await receive(receiver) } catch let error as UploadError { throw error } catch { wasCut = true }
@@ -136,7 +138,13 @@ final class FakeUploads: UploadService {
                 throw UploadError(.checksumMismatch, "The bytes do not have the checksum.", offset: upload.offset)
             }
         }
-        upload.offset += Int64(receiver.bytes.count)
+        let more = receiver.bytes.dropFirst(known.count)
+        let isWhole = !wasCut && request.completion == .atEnd || upload.state == .complete
+        guard receiver.bytes.starts(with: known.prefix(receiver.bytes.count)),
+            !isWhole || receiver.bytes.count >= known.count, more.isEmpty || upload.state == .open
+        else { throw UploadError(.keyConflict, "The key belongs to other bytes.", offset: upload.offset) }
+        if upload.state == .complete { return upload }
+        upload.offset += Int64(more.count)
         // An upload of tus that has all its bytes is complete, even if its last request was cut.
         if !wasCut || request.completion == .atLength, try completes(request, upload) {
             upload.state = .complete
@@ -146,7 +154,7 @@ final class FakeUploads: UploadService {
         }
         state.withLock {
             $0.uploads[id] = upload
-            $0.bytes[id, default: []] += receiver.bytes
+            $0.bytes[id, default: []] += more
         }
         guard !wasCut || upload.state == .complete else {
             throw UploadError(.interrupted, "The request was cut.", offset: upload.offset)
@@ -169,6 +177,7 @@ final class FakeUploads: UploadService {
         guard var upload = stored(id) else { throw UploadError(.notFound, "There is no such upload.") }
         guard upload.state != .ended else { throw UploadError(.gone, "The upload has ended.") }
         if case .final = upload.facts.concatenation { throw UploadError(.isFinal, "The upload is final.") }
+        if request.isRepeat { return upload }
         guard upload.state == .open else { throw UploadError(.complete, "The upload is complete.") }
         guard request.offset == upload.offset else {
             throw UploadError(.offsetMismatch(expected: upload.offset), "The upload is at \(upload.offset).")

@@ -184,6 +184,22 @@ struct TusUploadTests {
         #expect(client.uploads.bytes(try #require(first.id)) == Array("hello world".utf8))
     }
 
+    @Test func `other bytes of a creation under its key are refused, without the URL of the upload`() async throws {
+        let fields = fields([.uploadLength: "11", .idempotencyKey: "\"k\"", .contentLength: "11"], Self.patch)
+        let cut = UploadsClient.stream([Array("hello ".utf8)], isCut: true)
+        let first = try await client.send(.post, "/uploads", fields, body: cut)
+        let other = try await client.send(.post, "/uploads", fields, body: Array("HELLO world".utf8))
+        #expect(other.status == 422 && other[.location] == nil)
+        #expect(client.uploads.stored(try #require(first.id))?.offset == 6)
+    }
+
+    @Test func `what a PATCH states of the whole upload reaches the engine`() throws {
+        let digest = "md5=:XrY7u+Ae7tCTyyK7j1rNww==:"
+        let append = try TusReader.append(
+            fields([.uploadOffset: "0", .uploadMetadata: "filename YQ==", .reprDigest: digest], Self.patch))
+        #expect(append.metadata == "filename YQ==" && append.digest?.algorithm == .md5)
+    }
+
     @Test func `the wanted digest is answered when the upload is complete`() async throws {
         var client = client
         client.options.digest = { _, algorithm in UploadDigest(algorithm, Array(repeating: 7, count: algorithm.size)) }
@@ -265,7 +281,7 @@ struct TusUploadTests {
     @Test(
         arguments: [
             (.unavailable, 503), (.failed, 500), (.noSpace, 507), (.gone, 410), (.keyInUse, 409),
-            (.keyConflict, 422),
+            (.keyConflict, 422), (.inconsistentStatement, 422),
         ] as [(UploadError.Code, Int)])
     func `each error of the engine has a status`(code: UploadError.Code, status: Int) async throws {
         client.uploads.fail(.create, code)

@@ -177,11 +177,12 @@ import Testing
             var upload = rig.upload(id)
             upload.due = .base + .seconds(100 - number)
             upload.idempotencyKey = "key \(number)"
-            upload.fingerprint = [UInt8(number)]
+            upload.fingerprint = UploadFingerprint(statement: Array(repeating: UInt8(number), count: 32))
             try rig.change(.create(upload))
             ids.append(id)
         }
-        try rig.change(.complete(ids[2], length: 100, nil, due: nil))
+        let sha256 = [UInt8](repeating: 9, count: 32)
+        try rig.change(.complete(ids[2], length: 100, nil, due: nil, sha256: sha256))
         func list(_ state: UploadState?, _ order: CommandOrder, _ after: CommandID?, _ limit: Int) throws -> [CommandID]
         {
             try rig.store.uploads(shard: rig.shard, state: state, order: order, after: after, limit: limit).map(\.id)
@@ -194,7 +195,10 @@ import Testing
         let due = try rig.store.dueUploads(shard: rig.shard, now: .base + .seconds(96), limit: 10).map(\.id)
         #expect(due == [ids[0], ids[6], ids[5], ids[4]])
         #expect(try rig.store.upload(idempotencyKey: "key 3")?.id == ids[3])
-        #expect(try rig.store.upload(idempotencyKey: "key 3")?.fingerprint == [3])
+        let fingerprint = try #require(rig.store.upload(idempotencyKey: "key 3")?.fingerprint)
+        #expect(fingerprint == UploadFingerprint(statement: Array(repeating: 3, count: 32)))
+        // The digest of all bytes is there from the completion on.
+        #expect(try rig.store.upload(idempotencyKey: "key 2")?.fingerprint?.content == sha256)
         #expect(try rig.store.upload(idempotencyKey: "key") == nil)
         // The key of an ended upload is free again.
         try rig.change(.end(ids[3], reason: "terminated", due: nil))

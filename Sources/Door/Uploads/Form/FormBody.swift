@@ -64,13 +64,9 @@ final class FormBody: @unchecked Sendable {
         return text
     }
 
-    /// Sends the rest of the part to the engine, except for some bytes at its start.
-    func send(skipping count: Int64, to receiver: any UploadReceiver) async throws {
-        var skipped = count
-        while let next = try await nextBytes() {
-            let bytes = next.dropFirst(Int(clamping: skipped))
-            skipped -= Int64(next.count - bytes.count)
-            guard !bytes.isEmpty else { continue }
+    /// Sends the rest of the part to the engine.
+    func send(to receiver: any UploadReceiver) async throws {
+        while let bytes = try await nextBytes() {
             bytes.withUnsafeBytes { receiver.add($0) }
             try await receiver.flush()
         }

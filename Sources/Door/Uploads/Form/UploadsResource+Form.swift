@@ -69,8 +69,8 @@ extension UploadsResource {
         let facts = try facts(
             .form, request, fileName: fileName, contentType: head.contentType,
             route: try route(request, stated: stated.route))
-        return try await takeWhole(facts, size: nil, key: try key(request, file: number)) { durable, receiver in
-            try await body.send(skipping: durable, to: receiver)
+        return try await takeWhole(facts, size: nil, key: try key(request, file: number)) {
+            try await body.send(to: $0)
         }
     }
 

@@ -28,8 +28,8 @@ extension UploadsResource {
                     "Repr-Digest and Content-Digest are both there, and are not the same digest; send one of them.")
             }
             facts.digest = digests.first
-            let upload = try await takeWhole(facts, size: size, key: try key(request)) { durable, receiver in
-                try await Self.send(request.body, skipping: durable, to: receiver)
+            let upload = try await takeWhole(facts, size: size, key: try key(request)) {
+                try await Self.send(request.body, to: $0)
             }
             return await completed(upload, request)
         }

@@ -44,6 +44,7 @@ enum ResumableReader {
         let size = try BodySize.read(fields)
         var append = UploadAppend(offset: offset, size: size, completion: isComplete ? .atEnd : .later)
         append.length = StructuredFields.size(.uploadLength, fields)
+        append.digest = try DigestFields.read(.reprDigest, fields)
         append.checksum = try DigestFields.read(.contentDigest, fields)
         if let size, let length = append.length {
             let (end, overflow) = offset.addingReportingOverflow(size)

@@ -26,10 +26,12 @@ extension UploadsResource {
             var upload = try await service.create(
                 try resumableFacts(creation, request, dialect), length: creation.length, key: key)
             do {
-                upload = try await receive(creation.append, repeated(upload, key), writer, request)
+                var append = creation.append
+                append.isRepeat = key != nil
+                upload = try await receive(append, repeated(upload, key), writer, request)
             } catch let error as UploadError {
                 let error = await endIfExceeded(error, upload)
-                throw writer.problem(error, provided: 0, location: location(request)(upload.id))
+                throw writer.problem(error, provided: 0, location: location(of: upload, after: error, request))
             }
             guard upload.state == .complete else { return writer.created(upload) }
             return writer.completed(upload, await completed(upload, request))
@@ -97,26 +99,23 @@ extension UploadsResource {
     private func receive(
         _ append: UploadAppend, _ upload: Upload, _ writer: ResumableWriter, _ request: DoorRequest
     ) async throws -> Upload {
-        switch upload.state {
-        case .complete: return upload
-        case .ended: throw UploadError(.gone, upload.reason ?? "The upload has ended.")
-        case .open: break
-        }
+        if upload.state == .complete, !append.isRepeat { return upload }
         if append.size == 0, append.completion == .later { return upload }
-        if options.sendsInterimResponses, append.size != 0, let fields = writer.interim(upload) {
+        // The client of a repeat could go on by the URL, before its bytes are compared with those of the upload.
+        let isProved = upload.offset == 0 || !append.isRepeat
+        if options.sendsInterimResponses, isProved, upload.state == .open, append.size != 0,
+            let fields = writer.interim(upload)
+        {
             try await request.sendInterim(.uploadResumptionSupported, fields)
         }
-        return try await takeRest(append, of: upload) { append, skipped in
-            try await receive(append, upload.id, writer, request, skipping: skipped)
-        }
+        return try await receive(append, upload.id, writer, request)
     }
 
     /// Takes the bytes of a request, and states the durable offset meanwhile to a client that understands 104.
     private func receive(
-        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest,
-        skipping count: Int64 = 0
+        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest
     ) async throws -> Upload {
-        let take: Receive = { try await Self.send(request.body, skipping: count, to: $0) }
+        let take: Receive = { try await Self.send(request.body, to: $0) }
         guard options.sendsInterimResponses else { return try await self.append(append, to: id, take) }
         let interim = InterimProgress { offset in
             guard let fields = writer.progress(offset) else { return }

@@ -68,6 +68,8 @@ enum TusReader {
         }
         var append = UploadAppend(offset: offset, size: try BodySize.read(fields), completion: .atLength)
         append.length = try FieldNumber.read(.uploadLength, fields)
+        append.metadata = try TusMetadata.read(fields)?.text
+        append.digest = try DigestFields.read(.reprDigest, fields)
         try readChecksum(fields, into: &append)
         return append
     }

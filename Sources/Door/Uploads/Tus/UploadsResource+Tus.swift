@@ -105,17 +105,16 @@ extension UploadsResource {
         do {
             upload = try await repeated(upload, key)
             if upload.state == .ended { throw UploadError(.gone, upload.reason ?? "The upload has ended.") }
-            if upload.state == .open, let append = creation.append {
-                upload = try await takeRest(append, of: upload) { append, skipped in
-                    try await self.append(append, to: upload.id, body(append, request, skipping: skipped))
-                }
+            if var append = creation.append, upload.state == .open || key != nil {
+                append.isRepeat = key != nil
+                upload = try await self.append(append, to: upload.id, body(append, request))
             } else if upload.state == .open, creation.length == 0 {
                 // Clients send no PATCH to an upload without bytes.
                 let empty = UploadAppend(offset: 0, size: 0, completion: .atLength)
                 upload = try await append(empty, to: upload.id) { _ in }
             }
         } catch let error as UploadError {
-            throw TusWriter.problem(error, location: location(request)(upload.id))
+            throw TusWriter.problem(error, location: location(of: upload, after: error, request))
         } catch var problem as Problem {
             problem.fields[.location] = location(request)(upload.id)
             throw problem
@@ -172,9 +171,9 @@ extension UploadsResource {
     }
 
     /// Reads the body, and the checksum in its trailers.
-    private func body(_ append: UploadAppend, _ request: DoorRequest, skipping count: Int64 = 0) -> Receive {
+    private func body(_ append: UploadAppend, _ request: DoorRequest) -> Receive {
         { receiver in
-            try await Self.send(request.body, skipping: count, to: receiver)
+            try await Self.send(request.body, to: receiver)
             if append.hasTrailingChecksum { receiver.setChecksum(try TusChecksum.read(trailers: request.trailers())) }
         }
     }

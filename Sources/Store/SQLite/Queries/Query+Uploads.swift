@@ -17,7 +17,7 @@ extension Query {
     static let saveUpload = Query(
         """
         UPDATE upload SET state = ?2, offset = ?3, length = ?4, updated_at = ?5, due = ?6, command = ?7, storage = ?8,
-        reason = ?9, idempotency_key = ?10 WHERE id = ?1
+        reason = ?9, idempotency_key = ?10, fingerprint = ?11 WHERE id = ?1
         """)
     static let removeUpload = Query("DELETE FROM upload WHERE id = ?1")
     static let uploadsAfter = Query("SELECT \(uploadColumns) FROM upload WHERE id > ?1 ORDER BY id LIMIT ?2")

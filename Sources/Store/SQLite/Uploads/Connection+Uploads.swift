@@ -96,14 +96,14 @@ extension Connection {
         try statement(
             .insertUpload, upload.id, upload.state.rawValue, upload.offset, upload.length, upload.facts.json.text,
             upload.createdAt, upload.updatedAt, upload.due, upload.command, upload.storage.rawValue, upload.reason,
-            upload.idempotencyKey, upload.fingerprint
+            upload.idempotencyKey, upload.fingerprint?.bytes
         ).run()
     }
 
     private func save(_ upload: Upload) throws(StoreError) {
         try statement(
             .saveUpload, upload.id, upload.state.rawValue, upload.offset, upload.length, upload.updatedAt, upload.due,
-            upload.command, upload.storage.rawValue, upload.reason, upload.idempotencyKey
+            upload.command, upload.storage.rawValue, upload.reason, upload.idempotencyKey, upload.fingerprint?.bytes
         ).run()
     }
 }
@@ -123,6 +123,6 @@ extension Upload {
         command = try row.optionalID(8)
         reason = row.optionalText(10)
         idempotencyKey = row.optionalText(11)
-        fingerprint = row.optionalBytes(12)
+        fingerprint = row.optionalBytes(12).flatMap { UploadFingerprint($0) }
     }
 }
