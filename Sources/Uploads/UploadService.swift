@@ -23,8 +23,8 @@ package protocol UploadService: Sendable {
     func store(_ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Makes a complete upload of complete ones, in their order. tus calls them partial and final.
     /// - Parameters:
-    ///   - parts: their ids, 1 to 1000.
-    ///   - key: as in ``create(_:length:key:)``.
+    ///   - parts: their ids, 1 to 1000 different ones.
+    ///   - key: as in ``create(_:length:key:)``. Without one, the parts and the properties are the key.
     /// - Throws: as ``create(_:length:key:)``; `notFound`, `gone` or `unfinishedPart` for a part that cannot be used.
     func concatenate(
         _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey?

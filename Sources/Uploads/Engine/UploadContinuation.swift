@@ -108,10 +108,12 @@ extension UploadAppend {
 
 extension UploadFacts {
     /// The fingerprint of a creation: equal for those that create the same upload. A plain request or a form may come in
-    /// chunks the first time and with a length the second; its length is compared with its bytes.
+    /// chunks the first time and with a length the second; its length is compared with its bytes. A concatenation has the
+    /// length of its parts.
     /// - Parameter length: nil while the client does not know it.
     func fingerprint(length: Int64?) -> UploadFingerprint {
-        let length = origin.isResumable ? length.map(String.init) ?? "unknown" : ""
+        let isFinal = if case .final? = concatenation { true } else { false }
+        let length = origin.isResumable && !isFinal ? length.map(String.init) ?? "unknown" : ""
         return UploadFingerprint(statement: Array(SHA256.hash(data: Array("\(length)\n\(json.text)".utf8))))
     }
 }

@@ -17,6 +17,8 @@ package final class UploadEngine: UploadService {
     let clock: @Sendable () -> Timestamp
     let committer: UploadCommitter
     let disk: DiskThreads
+    /// Copy the parts of concatenations.
+    let joinThreads = DiskThreads(count: 2)
     let turns: UploadTurns
     let space = Mutex(SpoolSpace())
     /// Of ``tidy()``.
@@ -54,7 +56,10 @@ package final class UploadEngine: UploadService {
         turns = UploadTurns { [statistics] in statistics.tookOver() }
     }
 
-    deinit { disk.close() }
+    deinit {
+        disk.close()
+        joinThreads.close()
+    }
 
     // MARK: Creation
 

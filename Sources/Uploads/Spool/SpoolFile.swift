@@ -119,18 +119,22 @@ final class SpoolFile: Sendable {
         guard ftruncate(descriptor, off_t(size)) == 0 else { throw SystemError("truncate", path) }
     }
 
-    /// Copies all bytes of another file to `offset`.
-    /// - Returns: the offset of their end.
-    func append(_ other: SpoolFile, at offset: Int64) throws(SystemError) -> Int64 {
+    /// Copies bytes of another file from `position` to `offset`.
+    /// - Returns: their number, at most `maxCount`; 0 at the end of the other file.
+    func copy(
+        _ other: SpoolFile, at position: Int64, maxCount: Int64, to offset: Int64
+    ) throws(SystemError) -> Int64 {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { buffer.deallocate() }
-        var position: Int64 = 0
-        while true {
-            let count = try other.read(into: buffer, at: position)
-            guard count > 0 else { return offset + position }
-            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset + position)
-            position += Int64(count)
+        var copied: Int64 = 0
+        while copied < maxCount {
+            let wanted = Int(min(Int64(buffer.count), maxCount - copied))
+            let count = try other.read(into: .init(rebasing: buffer[..<wanted]), at: position + copied)
+            guard count > 0 else { break }
+            try write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset + copied)
+            copied += Int64(count)
         }
+        return copied
     }
 
     /// Makes the bytes durable.

@@ -97,6 +97,9 @@ final class FakeUploads: UploadService {
         _ parts: [CommandID], _ facts: UploadFacts, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         try begin(.concatenate)
+        for id in parts where stored(id)?.facts.token != facts.token || stored(id) == nil {
+            throw UploadError(.notFound, "There is no such upload.")
+        }
         let made: Upload? = state.withLock { state in
             guard parts.allSatisfy({ state.uploads[$0]?.state == .complete }) else { return nil }
             let bytes = parts.flatMap { state.bytes[$0] ?? [] }

@@ -276,46 +276,4 @@ struct UploadEngineTests {
         try await engine.terminate(upload.id)
         #expect(try await engine.create(length: 6, key: "k").id != upload.id)
     }
-
-    @Test func `finished parts become one upload in their order`() async throws {
-        let rig = try UploadRig()
-        let engine = rig.engine()
-        var parts: [CommandID] = []
-        for number: UInt8 in 1...3 {
-            let part = try await engine.create("noop", length: 2) { $0.concatenation = .partial }
-            try await engine.send([number, number * 10], to: part.id, at: 0)
-            // A part makes no command.
-            #expect(try rig.store.command(part.id) == nil)
-            parts.append(part.id)
-        }
-        var facts = UploadFacts(origin: .tus)
-        facts.route = "noop"
-        let whole = try await engine.concatenate([parts[2], parts[0]], facts)
-        #expect(
-            whole.state == .complete && whole.length == 4 && whole.facts.concatenation == .final([parts[2], parts[0]]))
-        #expect(rig.bytes(whole.id) == [3, 30, 1, 10])
-        #expect(try rig.store.command(whole.id) != nil)
-        #expect(try await uploadError { try await engine.send([1], to: whole.id, at: 4) }.code == .isFinal)
-        let open = try await engine.create(length: 2) { $0.concatenation = .partial }
-        #expect(
-            try await uploadError { try await engine.concatenate([parts[0], open.id], facts) }.code == .unfinishedPart)
-        #expect(try await uploadError { try await engine.concatenate([CommandID()], facts) }.code == .notFound)
-        #expect(try await uploadError { try await engine.concatenate([], facts) }.code == .invalid)
-    }
-
-    @Test func `the same concatenation with its key again returns the first upload`() async throws {
-        let rig = try UploadRig(isDurable: true)
-        let engine = rig.engine()
-        let part = try await engine.create("noop", length: 2) { $0.concatenation = .partial }
-        try await engine.send([1, 2], to: part.id, at: 0)
-        var facts = UploadFacts(origin: .tus)
-        facts.route = "noop"
-        let key = IdempotencyKey(value: "k", token: "t")
-        let whole = try await engine.concatenate([part.id, part.id], facts, key: key)
-        #expect(try await engine.concatenate([part.id, part.id], facts, key: key) == whole)
-        #expect(try await rig.engine().concatenate([part.id, part.id], facts, key: key) == whole)
-        #expect(try rig.store.counts()[.new] == 1)
-        let other = try await uploadError { try await engine.concatenate([part.id], facts, key: key) }
-        #expect(other.code == .keyConflict)
-    }
 }

@@ -130,7 +130,6 @@ extension UploadsResource {
         guard try await Self.isEmpty(request, size: try BodySize.read(request.fields)) else {
             throw TusReader.bodyOfFinal
         }
-        for id in ids { _ = try await find(id, for: request.principal) }
         var facts = try tusFacts(metadata, request)
         facts.concatenation = .final(ids)
         let final = try await service.concatenate(ids, facts, key: try key(request))

@@ -1,0 +1,112 @@
+import Commands
+import Store
+import TestSupport
+import Testing
+import Uploads
+
+struct ConcatenationTests {
+    private static var facts: UploadFacts {
+        var facts = UploadFacts(origin: .tus)
+        facts.route = "noop"
+        return facts
+    }
+
+    private func parts(_ engine: UploadEngine, _ files: [[UInt8]]) async throws -> [CommandID] {
+        var ids: [CommandID] = []
+        for bytes in files {
+            let part = try await engine.create("noop", length: Int64(bytes.count)) { $0.concatenation = .partial }
+            try await engine.send(bytes, to: part.id, at: 0)
+            ids.append(part.id)
+        }
+        return ids
+    }
+
+    @Test func `finished parts become one upload in their order`() async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        var parts: [CommandID] = []
+        for number: UInt8 in 1...3 {
+            let part = try await engine.create("noop", length: 2) { $0.concatenation = .partial }
+            try await engine.send([number, number * 10], to: part.id, at: 0)
+            // A part makes no command.
+            #expect(try rig.store.command(part.id) == nil)
+            parts.append(part.id)
+        }
+        var facts = UploadFacts(origin: .tus)
+        facts.route = "noop"
+        let whole = try await engine.concatenate([parts[2], parts[0]], facts)
+        #expect(
+            whole.state == .complete && whole.length == 4 && whole.facts.concatenation == .final([parts[2], parts[0]]))
+        #expect(rig.bytes(whole.id) == [3, 30, 1, 10])
+        #expect(try rig.store.command(whole.id) != nil)
+        #expect(try await uploadError { try await engine.send([1], to: whole.id, at: 4) }.code == .isFinal)
+        let open = try await engine.create(length: 2) { $0.concatenation = .partial }
+        #expect(
+            try await uploadError { try await engine.concatenate([parts[0], open.id], facts) }.code == .unfinishedPart)
+        #expect(try await uploadError { try await engine.concatenate([CommandID()], facts) }.code == .notFound)
+        #expect(try await uploadError { try await engine.concatenate([], facts) }.code == .invalid)
+    }
+
+    @Test(arguments: [IdempotencyKey?.none, IdempotencyKey(value: "k", token: "t")])
+    func `the same concatenation again returns the first upload, with a key and without`(
+        key: IdempotencyKey?
+    ) async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let ids = try await parts(engine, [[1, 2], [3]])
+        let whole = try await engine.concatenate(ids, Self.facts, key: key)
+        for engine in [engine, rig.engine()] {
+            #expect(try await engine.concatenate(ids, Self.facts, key: key) == whole)
+        }
+        #expect(try rig.store.counts()[.new] == 1)
+        // Its client may delete the parts before it repeats the request.
+        for id in ids { try await engine.terminate(id) }
+        #expect(try await engine.concatenate(ids, Self.facts, key: key) == whole)
+        #expect(try rig.spooledFiles() == ["\(whole.id)"])
+    }
+
+    @Test func `a key belongs to one list of parts, and other parts or properties make another final upload`()
+        async throws
+    {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let ids = try await parts(engine, [[1, 2], [3]])
+        let key = IdempotencyKey(value: "k", token: "t")
+        let whole = try await engine.concatenate(ids, Self.facts, key: key)
+        let other = try await uploadError { try await engine.concatenate([ids[0]], Self.facts, key: key) }
+        #expect(other.code == .keyConflict)
+        var named = Self.facts
+        named.fileName = "a"
+        var made = [whole.id]
+        for (ids, facts) in [([ids[1], ids[0]], Self.facts), ([ids[0]], Self.facts), (ids, named)] {
+            made.append(try await engine.concatenate(ids, facts).id)
+        }
+        #expect(Set(made).count == 4)
+    }
+
+    @Test func `the same concatenation many times at once is joined once`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let engine = rig.engine()
+        let ids = try await parts(engine, [[UInt8](repeating: 7, count: 9_000_000), [1, 2, 3]])
+        let made = try await withThrowingTaskGroup(of: Upload.self) { group in
+            for _ in 0..<10 { group.addTask { try await engine.concatenate(ids, Self.facts) } }
+            return try await group.reduce(into: [CommandID: Upload]()) { $0[$1.id] = $1 }
+        }
+        let whole = try #require(made.values.first)
+        #expect(made.count == 1 && whole.state == .complete)
+        #expect(rig.bytes(whole.id) == [UInt8](repeating: 7, count: 9_000_000) + [1, 2, 3])
+        #expect(try rig.store.counts()[.new] == 1 && rig.spooledFiles().count == 3)
+    }
+
+    @Test func `a part is named once, and belongs to the token`() async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let ids = try await parts(engine, [[1, 2], [3]])
+        let twice = try await uploadError { try await engine.concatenate([ids[0], ids[1], ids[0]], Self.facts) }
+        #expect(twice.code == .invalid && twice.message.contains("\(ids[0]) twice"), "\(twice)")
+        var other = Self.facts
+        other.token = "another"
+        #expect(try await uploadError { try await engine.concatenate(ids, other) }.code == .notFound)
+        #expect(try rig.spooledFiles().count == 2)
+    }
+}
