@@ -26,11 +26,15 @@ final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Nothing follows the head: the server sends nothing before it has received something.
-        guard scanner.scan(unwrapInboundIn(data).readableBytesView) else {
-            return promise.fail(HTTPError.proxyRefused(status: scanner.status))
+        var bytes = unwrapInboundIn(data).readableBytesView
+        while scanner.isExpectingHead {
+            switch scanner.scan(bytes) {
+            case .unended: return
+            case .ended(let count): bytes = bytes.dropFirst(count)
+            case .tooLarge: return promise.fail(HTTPError.proxyRefused(status: scanner.status))
+            }
         }
-        guard !scanner.isInHead else { return }
+        // Nothing follows the head: the server sends nothing before it has received something.
         switch scanner.status {
         case .some(200..<300): promise.succeed(())
         case let status: promise.fail(HTTPError.proxyRefused(status: status))

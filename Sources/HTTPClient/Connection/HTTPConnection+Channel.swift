@@ -74,7 +74,11 @@ extension HTTPConnection {
     }
 
     private func received(_ head: HTTPResponseHead, _ exchange: any HTTPExchange, _ context: ChannelHandlerContext) {
+        var head = head
         let status = Int(head.status.code)
+        // The parser puts its own words in place of the server's.
+        let words = limiter.scanner.reasonPhrase
+        if status >= 300, !words.isEmpty { head.status = .custom(code: head.status.code, reasonPhrase: words) }
         state.finalStatus = status
         state.finalHeadAt = .now()
         state.peerKeepsAlive = head.isKeepAlive

@@ -195,6 +195,9 @@ package final class HTTPConnection: ChannelInboundHandler {
         guard let exchange else { return }
         let keptConnectionEnded = isKept && !state.responseBegan && error.isOfConnection
         self.exchange = nil
+        // The last measurement is up to 250 ms old, and the bytes since then may be most of the request.
+        readInfo()
+        exchange.measured(last, since: atStart)
         request = nil
         if keptConnectionEnded, !isClosing { pool.closeIdle(to: peer) }
         isClosing = true

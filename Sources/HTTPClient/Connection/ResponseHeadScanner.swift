@@ -4,15 +4,28 @@ struct ResponseHeadScanner: Sendable, Equatable {
     /// The maximum bytes of a head. Each interim head may have as many.
     static let maxHead = 64 << 10
 
+    /// The maximum bytes of a first line that are stored.
+    private static let maxFirstLine = 1024
+
     private enum Position: Sendable, Equatable {
         /// Between two responses, or in a body.
         case outside
         case head
     }
 
+    /// How far a scan came.
+    enum Scan: Sendable, Equatable {
+        /// All bytes belong to a head that has not ended.
+        case unended
+        /// A head ends after this number of bytes.
+        case ended(Int)
+        /// The head is longer than ``maxHead``.
+        case tooLarge
+    }
+
     private var position = Position.outside
     private var length = 0
-    /// `HTTP/1.1 201`, as far as it has arrived.
+    /// `HTTP/1.1 201 Created`, as far as it has arrived.
     private var firstLine: [UInt8] = []
     private var isFirstLine = true
     /// The current line has no bytes so far.
@@ -24,6 +37,12 @@ struct ResponseHeadScanner: Sendable, Equatable {
     init() { self.init(position: .outside) }
 
     private init(position: Position) { self.position = position }
+
+    /// Whether the next byte belongs to a head.
+    var isExpectingHead: Bool { position == .head }
+
+    /// Whether the first line begins as that of HTTP/1, as far as it has arrived.
+    var mayBeHTTP: Bool { firstLine.starts(with: "HTTP/1.".utf8.prefix(firstLine.count)) }
 
     /// Whether a head has begun and not ended.
     var isInHead: Bool { position == .head && length > 0 }
@@ -41,31 +60,35 @@ struct ResponseHeadScanner: Sendable, Equatable {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Reads the next bytes.
-    /// - Returns: false where a head is longer than ``maxHead``.
-    mutating func scan(_ bytes: some Sequence<UInt8>) -> Bool {
-        guard position == .head else { return true }
+    /// The server's words behind the status; empty where there are none.
+    var reasonPhrase: String {
+        let bytes = firstLine.dropFirst(13)
+        // Old servers send Latin-1.
+        return String(validating: bytes, as: UTF8.self)
+            ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    /// Reads the next bytes of a head. After an interim response (1xx) another head follows.
+    mutating func scan(_ bytes: some Sequence<UInt8>) -> Scan {
+        var count = 0
         for byte in bytes {
+            count += 1
             length += 1
-            if length > Self.maxHead { return false }
+            if length > Self.maxHead { return .tooLarge }
             if byte == UInt8(ascii: "\n") {
                 if isEmptyLine, !isFirstLine {
-                    guard let status, (100..<200).contains(status), status != 101 else {
-                        position = .outside
-                        return true
-                    }
-                    // An interim response: another head follows.
-                    self = ResponseHeadScanner(position: .head)
-                    continue
+                    let isInterim = status.map { (100..<200).contains($0) && $0 != 101 } ?? false
+                    if isInterim { expectResponse() } else { position = .outside }
+                    return .ended(count)
                 }
                 // Parsers skip empty lines before a status line, and so does this.
                 if !isEmptyLine { isFirstLine = false }
                 isEmptyLine = true
             } else if byte != UInt8(ascii: "\r") {
                 isEmptyLine = false
-                if isFirstLine, firstLine.count < 13 { firstLine.append(byte) }
+                if isFirstLine, firstLine.count < Self.maxFirstLine { firstLine.append(byte) }
             }
         }
-        return true
+        return .unended
     }
 }

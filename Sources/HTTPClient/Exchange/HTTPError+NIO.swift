@@ -23,11 +23,11 @@ extension HTTPError {
             NIOSSLError.uncleanShutdown:
             self = .closed
         case HTTPParserError.headerOverflow: self = .headTooLarge(status: scanner.status)
-        case let error as HTTPParserError: self = .invalidResponse(error.words)
+        case let error as HTTPParserError: self = .invalidResponse(error.words, status: scanner.status)
         case let error as IOError: self = .broken(code: error.errnoCode)
         case let error as NIOSSLError: self = .tls(TLSProblem(error))
         case let error as BoringSSLError: self = .tls(TLSProblem(error))
-        default: self = .invalidResponse(error.words)
+        default: self = .invalidResponse(error.words, status: scanner.status)
         }
     }
 

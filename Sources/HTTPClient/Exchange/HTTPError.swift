@@ -31,12 +31,21 @@ package enum HTTPError: Error, Equatable {
     case bodyTimeout
     /// A response head of more than 64 KiB; nil where its first line has no status.
     case headTooLarge(status: Int?)
-    /// The response is not HTTP/1.1.
-    case invalidResponse(String)
+    /// The response is not HTTP/1.1; with the status of its first line, where that is HTTP.
+    case invalidResponse(String, status: Int? = nil)
     /// The response refused the rest of the body.
     case refusedBody
     /// The exchange was stopped by its owner.
     case stopped
     /// The client could not prepare the connection: a certificate file, a descriptor.
     case local(String)
+
+    /// The status of a final response whose head could not be read to its end. The status alone
+    /// says whether the server did the work.
+    package var status: Int? {
+        switch self {
+        case .headTooLarge(let status?), .invalidResponse(_, let status?): status >= 200 ? status : nil
+        default: nil
+        }
+    }
 }

@@ -19,6 +19,8 @@ package struct HTTPRecord: Sendable {
     package var mayHaveSent = false
     /// The whole body was handed to the connection.
     package var sentAll = false
+    /// Bytes of the body that were handed to the connection.
+    package var sentBytes: Int64 = 0
     /// The connection had carried another request before.
     package var usedKeptConnection = false
     /// The connection was a kept one and ended before the first byte of a response.

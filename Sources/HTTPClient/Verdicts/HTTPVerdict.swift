@@ -15,7 +15,8 @@ internal import NIOHTTP1
 /// | 401 | credential | no | no | after 3 commands one probe a minute; the reason names the challenge |
 /// | 408, 421 | command | yes | no | first sent again over another connection |
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
-/// | other 4xx | final | – | no | with `Retry-After`: command, charged |
+/// | other 4xx | final | – | no | with `Retry-After`: command, charged; equal for 5 commands: destination, not charged |
+/// | 413 | final | – | no | for 5 commands: files of that size wait |
 /// | 502, 504 | command | yes | yes | |
 /// | 503 while other commands are answered | command | yes | no | slows the destination; `Retry-After` is a lower bound |
 /// | 503 with no answer to another command in 10 s | link | no | no | the same; `DestinationEvidence` decides |
@@ -160,7 +161,7 @@ package struct HTTPVerdict {
                     + "upload.responseTimeout says how long to wait", mayHaveSent)
         case .headTimeout: return command("the response to \(request) did not get past its head in time", mayHaveSent)
         case .headTooLarge: return command("\(request) was answered with a head of more than 64 KiB", mayHaveSent)
-        case .invalidResponse(let what):
+        case .invalidResponse(let what, _):
             return command("\(request) was answered with something that is not HTTP: \(what)", mayHaveSent)
         case .local(let sentence): return CommandFailure(.destination, reason: "\(request) was not sent: \(sentence)")
         case .bodyTimeout, .refusedBody, .stopped: return command("\(request) was cut short", mayHaveSent)

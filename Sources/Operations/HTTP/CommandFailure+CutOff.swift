@@ -8,7 +8,7 @@ extension CommandFailure {
         switch error as? HTTPError {
         case .stalled?, .keptConnectionSilent?:
             self.init(.link, reason: "\(problem): no byte arrived for too long")
-        case .invalidResponse(let words)?:
+        case .invalidResponse(let words, _)?:
             self.init(.command, reason: "\(problem) by something that is not HTTP: \(words)")
         default: self.init(.reset, reason: problem)
         }

@@ -70,6 +70,9 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     private var requestEnded: NIODeadline?
     /// The maximum bytes of the response body that are stored. Set before the request begins.
     var answerLimit = HTTPTransfer.bodyLimit
+    /// Whether the purpose of the request is its answer, so that the status of a success alone is not one. Set before the
+    /// request begins.
+    var isQuery = false
 
     /// - Parameters:
     ///   - range: the bytes of the file that are the body.
@@ -232,12 +235,13 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         if connection != nil { active.value -= 1 }
         record.keptConnectionEnded = end.keptConnectionEnded
         record.wasUnderWay = acknowledged > 0
+        record.sentBytes = offset - start
         switch end.error {
         case nil: record.isComplete = true
         case .stopped? where record.hasEnough || isReaderDone: break
         case let error?: record.error = record.error ?? error
         }
-        if case .headTooLarge(let status?)? = end.error, record.head == nil {
+        if record.head == nil, let status = end.error?.status, !isQuery || status >= 300 {
             record.head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status))
         }
         execution.pace.whenChanged(nil)

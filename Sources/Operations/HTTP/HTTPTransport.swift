@@ -71,6 +71,7 @@ final class HTTPTransport: RequestTransport {
                     loop: loop
                 ) { continuation.resume(returning: $0) }
                 transfer.answerLimit = parts.answerLimit
+                transfer.isQuery = parts.needsAnswer || [.GET, .HEAD, .OPTIONS].contains(parts.method)
                 let call = client.call(request, transfer)
                 pending.withLock { $0 = call }
                 call.start()
