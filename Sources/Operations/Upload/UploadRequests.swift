@@ -56,6 +56,29 @@ struct UploadRequests: Sendable {
         return (failure as? CommandFailure)?.fault == .final ? nil : failure
     }
 
+    /// Reads the end of a request with bytes of a resumable upload that was not answered.
+    ///
+    /// A reset or a timeout after the last byte of the file says nothing about the upload, so its offset is queried. So it
+    /// is after the end of a kept connection, which the destination may have closed before the request.
+    /// - Parameters:
+    ///   - failure: of the request.
+    ///   - range: the bytes of the request.
+    ///   - size: of the file.
+    /// - Returns: nil where the request was answered, or where no query can follow at once: the link has failed, or the
+    ///   execution is stopped.
+    func unanswered(
+        _ record: HTTPRecord, _ failure: any Error, _ range: Range<Int64>, size: Int64
+    ) -> ResumptionAnswer? {
+        guard record.head == nil, !Task.isCancelled else { return nil }
+        if record.sentAll, range.upperBound == size, let failure = failure as? CommandFailure,
+            failure.fault == .reset || failure.fault == .command, failure.ambiguous
+        {
+            return .failedAtEnd(failure)
+        }
+        return record.lostKeptConnection
+            ? .lostConnection(failure, sent: range.lowerBound + record.sentBytes) : nil
+    }
+
     /// The stored form of a response that no later request needs, as JSON.
     func result(_ record: HTTPRecord, removal: SourceRemovalResult?) -> [UInt8] {
         sender.result(record, HTTPResult.Extras(removal: removal))

@@ -56,7 +56,7 @@ struct ContentRangeLength: UploadDialect {
         guard let failure = requests.failure(record, of: .PUT, messages.url) else {
             return range.lowerBound > 0 ? .unconfirmed : .holds(range.upperBound, record)
         }
-        if record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
+        if let answer = requests.unanswered(record, failure, range, size: messages.size) { return answer }
         // Bytes of a broken connection may arrive late, so query the offset again.
         return record.status == 409 || record.status == 416 ? .refusesOffset(failure) : .failed(failure)
     }

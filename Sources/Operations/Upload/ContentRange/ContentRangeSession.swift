@@ -29,7 +29,7 @@ struct ContentRangeSession: UploadDialect {
         guard let failure = messages.requests.failure(record, of: .PUT, messages.url) else {
             return .holds(messages.size, record)
         }
-        if record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
+        if let answer = messages.requests.unanswered(record, failure, range, size: messages.size) { return answer }
         switch record.status {
         case 308? where ContentRangeRequests.isIncomplete(record): return .refusesOffset(nil)
         case 404?, 410?: return .failed(isOver(record))

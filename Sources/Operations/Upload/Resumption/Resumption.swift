@@ -9,7 +9,7 @@ internal import HTTPClient
 ///          ▼                             │
 ///        create ─► append ──► append ──► confirm ──► finish
 ///                  │    ▲       │
-///                  ▼    │       │  refused offset, lost connection, smaller chunk, server error at the end
+///                  ▼    │       │  refused offset, lost connection, smaller chunk, error or no answer at the end
 ///    (checkpoint) locate ◄──────┘
 ///                  │    ▲
 ///                  ▼    │  locked, or most of the upload has vanished: queried again
@@ -55,7 +55,7 @@ struct Resumption: Sendable {
     private var step = ResumptionStep.create
     /// The maximum bytes that the destination has held of this upload; -1 where nothing is known.
     private var bytesHeld: Int64 = -1
-    /// The bytes that are lost if the upload has vanished, as far as known.
+    /// The bytes that are lost if the upload has vanished: those that were sent, also where no answer has confirmed them.
     private var bytesAtRisk: Int64 = 0
     private var attempts = 0
     private var creations = 0
@@ -119,11 +119,13 @@ struct Resumption: Sendable {
             else { return fail(failure) }
             chunk = smaller
             return .locate
-        case .lostConnection(let failure):
+        case .lostConnection(let failure, let sent):
+            bytesAtRisk = max(bytesAtRisk, sent)
             guard isIdempotent, lostConnections < limits.maxLostConnections else { return fail(failure) }
             lostConnections += 1
             return locate()
         case .failedAtEnd(let failure):
+            bytesAtRisk = size
             failureAtEnd = failure
             return locate()
         case .takesWholeOnly(let isOurs): return .sendWhole(isOurs: isOurs)
@@ -142,7 +144,9 @@ struct Resumption: Sendable {
         } else if var failure = failureAtEnd, offset < size {
             // Bytes are missing, so the upload was not processed.
             failure.ambiguous = false
-            return .fail(failure)
+            guard failure.fault == .reset, lostConnections < limits.maxLostConnections else { return .fail(failure) }
+            lostConnections += 1
+            failureAtEnd = nil
         } else if let refusal, refusal.offset == offset {
             return fail(refusal.failure)
         }
@@ -161,16 +165,20 @@ struct Resumption: Sendable {
     /// Handles an upload that does not exist. A replica that has not received the upload answers 404 too, so
     /// before much is sent again the query is repeated.
     private mutating func vanished() -> ResumptionStep {
-        if var failure = failureAtEnd {
-            failure.reason += "; the upload no longer exists, so it may have been processed"
-            failure.ambiguous = true
-            return .fail(failure)
+        if !hasRechecked, bytesAtRisk > limits.largeLoss || bytesAtRisk > size / 2 {
+            hasRechecked = true
+            let next = locate()
+            if case .locate = next { return .pause(limits.vanishedRecheckDelay) }
+            return next
         }
-        guard !hasRechecked, bytesAtRisk > limits.largeLoss || bytesAtRisk > size / 2 else { return create() }
-        hasRechecked = true
-        let next = locate()
-        if case .locate = next { return .pause(limits.vanishedRecheckDelay) }
-        return next
+        // A new upload within this execution would send the whole file again, and most likely end in the same way.
+        guard var failure = failureAtEnd else { return create() }
+        failure.reason += "; the upload no longer exists, so it may have been processed"
+        failure.ambiguous = true
+        // The destination has answered since, so the link is not at fault.
+        if failure.fault == .reset { failure.fault = .command }
+        failure.isAnswer = true
+        return .fail(failure)
     }
 
     private mutating func create() -> ResumptionStep {

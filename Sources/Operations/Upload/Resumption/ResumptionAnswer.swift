@@ -19,8 +19,9 @@ enum ResumptionAnswer: Sendable {
     /// The request was too large (413).
     case tooLarge(any Error)
     /// A kept connection ended during the request. It may have been closed before the request arrived.
-    case lostConnection(any Error)
-    /// A server error after the last byte of the file: the destination may have processed the upload.
+    /// - sent: the offset in the file up to which bytes have left.
+    case lostConnection(any Error, sent: Int64)
+    /// A server error, or no answer, after the last byte of the file: the destination may have processed the upload.
     case failedAtEnd(CommandFailure)
     /// The destination takes the file in one request only.
     /// - isOurs: this upload has created the target.

@@ -18,7 +18,7 @@ internal import Work
 /// | 409 | PATCH | the upload has another offset: queried again |
 /// | 413 | PATCH | the request is too large: the rest goes in chunks (``ChunkSizes``) |
 /// | 423 | HEAD, PATCH | another request has locked the upload: queried again after delays (``HTTPConfiguration/lockRetryDelays``) |
-/// | 5xx | last PATCH | queried again: the upload may have been processed |
+/// | 5xx, or none | last PATCH | queried again: the upload may have been processed |
 /// | 412 | all | another version of tus: final |
 /// | a smaller Tus-Max-Size | POST, 413 | final |
 /// | any other | all | as for every request, see ``HTTPVerdict`` |
@@ -109,7 +109,7 @@ struct TusDialect: UploadDialect {
             ] + location.headers(requests.upload),
             withholding: ["upload-metadata"], body: .unread(source), from: range.lowerBound, size: range.upperBound)
         let failure = requests.failure(record, of: .PATCH, url)
-        if let failure, record.lostKeptConnection, !Task.isCancelled { return .lostConnection(failure) }
+        if let failure, let answer = requests.unanswered(record, failure, range, size: size) { return answer }
         if let refusal = wrongVersion(record, url) { return .failed(refusal) }
         if let failure {
             switch record.status {

@@ -25,6 +25,7 @@ struct InProcessTransport: RequestTransport {
         for field in fields { names[field.name.lowercased()] = field.value }
         record.mayHaveSent = true
         record.sentAll = true
+        record.sentBytes = Int64(bytes.count)
         let reply = destination.handle(
             .init(method: parts.method.rawValue, path: parts.url.path, headers: names, body: bytes))
         switch reply {

@@ -92,6 +92,47 @@ import Testing
         }
     }
 
+    @Test(arguments: [(Int64(900), true), (500, false)])
+    func `bytes that were sent count as lost, whatever the destination has confirmed`(
+        _ sent: Int64, _ isAskedTwice: Bool
+    ) {
+        var upload = resumption()
+        _ = upload.start(.created(holds(0)))
+        #expect(upload.next(after: .lostConnection(Self.refused, sent: sent)).words == "locate")
+        #expect(upload.next(after: .vanished).words == (isAskedTwice ? "pause" : "create"))
+        guard isAskedTwice else { return }
+        _ = upload.pauseEnded()
+        #expect(upload.next(after: holds(900)).words == "append 900..<1000")
+    }
+
+    @Test func `an upload that vanishes after its last byte is not created again by the same execution`() {
+        var upload = resumption()
+        _ = upload.start(.created(holds(0)))
+        let reset = CommandFailure(.reset, reason: "reset", ambiguous: true)
+        #expect(upload.next(after: .failedAtEnd(reset)).words == "locate")
+        #expect(upload.next(after: .vanished).words == "pause")
+        _ = upload.pauseEnded()
+        guard case .fail(let error) = upload.next(after: .vanished), let failure = error as? CommandFailure else {
+            Issue.record("the file is sent again")
+            return
+        }
+        // The destination has answered, so the failure is charged wherever its link stands.
+        #expect(failure.fault == .command && failure.ambiguous && failure.isAnswer)
+        #expect(failure.reason.hasPrefix("reset; the upload no longer exists"), "\(failure.reason)")
+    }
+
+    @Test func `an upload whose end was lost with its connection continues, a bounded number of times`() {
+        var upload = resumption(isIdempotent: false)
+        _ = upload.start(.created(holds(0)))
+        let reset = CommandFailure(.reset, reason: "reset", ambiguous: true)
+        for _ in 1...2 {
+            _ = upload.next(after: .failedAtEnd(reset))
+            #expect(upload.next(after: holds(400)).words == "append 400..<1000")
+        }
+        _ = upload.next(after: .failedAtEnd(reset))
+        #expect(upload.next(after: holds(400)).words == "fail")
+    }
+
     @Test func `a loss of 64 MiB of a larger file is queried twice`() {
         var upload = resumption(size: 1 << 40)
         _ = upload.start(.locate(held: (64 << 20) + 1))
@@ -143,17 +184,17 @@ import Testing
     func `a lost connection leads to a query if the upload is idempotent`(_ isIdempotent: Bool) {
         var upload = resumption(isIdempotent: isIdempotent)
         _ = upload.start(.created(holds(0)))
-        #expect(upload.next(after: .lostConnection(Self.refused)).words == (isIdempotent ? "locate" : "fail"))
+        #expect(upload.next(after: .lostConnection(Self.refused, sent: 0)).words == (isIdempotent ? "locate" : "fail"))
     }
 
     @Test func `too many lost connections in a row end the execution`() {
         var upload = resumption()
         _ = upload.start(.created(holds(0)))
         for offset in Int64(1)...2 {
-            #expect(upload.next(after: .lostConnection(Self.refused)).words == "locate")
+            #expect(upload.next(after: .lostConnection(Self.refused, sent: 0)).words == "locate")
             _ = upload.next(after: holds(offset))
         }
-        #expect(upload.next(after: .lostConnection(Self.refused)).words == "fail")
+        #expect(upload.next(after: .lostConnection(Self.refused, sent: 0)).words == "fail")
     }
 
     @Test func `the refusal of an offset that is reported again ends the upload`() {
@@ -173,7 +214,12 @@ import Testing
         var upload = resumption(locks: 0)
         _ = upload.start(.created(holds(0)))
         #expect(upload.next(after: .failedAtEnd(CommandFailure(.command, reason: "500"))).words == "locate")
-        guard case .fail(let error) = upload.next(after: answer) else {
+        var step = upload.next(after: answer)
+        if case .pause = step {
+            _ = upload.pauseEnded()
+            step = upload.next(after: answer)
+        }
+        guard case .fail(let error) = step else {
             Issue.record("the upload goes on")
             return
         }

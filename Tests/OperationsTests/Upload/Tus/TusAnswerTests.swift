@@ -18,7 +18,9 @@ import Work
             receiver.on("/files/2", .appended(Self.size))
             receiver.forget()
             _ = try await upload.run()
-            #expect(receiver.requests.map(\.line) == ["HEAD /files/1", "POST /files/", "PATCH /files/2"])
+            #expect(
+                receiver.requests.map(\.line)
+                    == ["HEAD /files/1", "HEAD /files/1", "POST /files/", "PATCH /files/2"])
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
             #expect(upload.checkpoint?["tus"]?.string == "\(receiver.origin)/files/2")
         }

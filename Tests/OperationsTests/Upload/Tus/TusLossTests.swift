@@ -36,6 +36,58 @@ import Work
         }
     }
 
+    @Test func `a 404 right after a reset does not restart an upload whose bytes were sent`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on(
+                "/files/1", .reset(.bytes(2_700_000)), .answer(404), .at(2_700_000, of: Self.size),
+                .appended(Self.size))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line)
+                    == ["POST /files"] + ["PATCH", "HEAD", "HEAD", "PATCH"].map { "\($0) /files/1" })
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[2_700_000...])))
+        }
+    }
+
+    @Test func `a later execution knows the bytes that were sent before a reset`() async throws {
+        try await withTus { receiver, upload, _ in
+            // The connection is not kept, so the reset ends the execution.
+            receiver.on(
+                "/files",
+                try Behaviour("read; answer 201 header \"Location: /files/1\" header \"Connection: close\""))
+            receiver.on("/files/1", .reset(.bytes(2_700_000)))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .reset, "\(failure.reason)")
+            receiver.forget()
+            receiver.on("/files/1", .answer(404), .at(2_700_000, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["HEAD", "HEAD", "PATCH"].map { "\($0) /files/1" })
+        }
+    }
+
+    @Test func `an upload that vanishes each time its last answer is lost is sent once an execution`() async throws {
+        try await withTus { receiver, upload, bytes in
+            receiver.on("/files/1", .reset(.body), .answer(404))
+            receiver.on("/files", .created("/files/1"), .created("/files/2"))
+            receiver.on("/files/2", .reset(.body), .answer(404))
+            for execution in 1...2 {
+                let failure = try await upload.failure()
+                #expect(failure.fault == .command, "\(failure.reason)")
+                #expect(failure.reason.contains("no longer exists, so it may have been processed"), "\(failure.reason)")
+                #expect(receiver.requests.count { $0.method == "PATCH" } == execution)
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a complete upload whose last answer is lost is a success`(_ isIdempotent: Bool) async throws {
+        try await withTus(idempotent: isIdempotent) { receiver, upload, _ in
+            receiver.on("/files/1", .reset(.body), .at(Self.size, of: Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.map(\.line) == ["POST /files", "PATCH /files/1", "HEAD /files/1"])
+        }
+    }
+
     @Test(arguments: [404, 410])
     func `a later execution queries a vanished upload twice and then starts over`(_ status: Int) async throws {
         try await withTus { receiver, upload, bytes in
@@ -61,7 +113,8 @@ import Work
             let failure = try await upload.failure()
             #expect(failure.ambiguous)
             #expect(failure.reason.contains("500") && failure.reason.contains("processed"), "\(failure.reason)")
-            #expect(receiver.requests.map(\.line) == ["POST /files", "PATCH /files/1", "HEAD /files/1"])
+            #expect(
+                receiver.requests.map(\.line) == ["POST /files", "PATCH /files/1", "HEAD /files/1", "HEAD /files/1"])
         }
     }
 
