@@ -9,7 +9,7 @@ internal import NIOHTTP1
 /// `"bodyEncoding": "base64"`. A whole body of a JSON media type is in `json` too, as a value, for references to its members.
 /// `"bodyTruncated": true` means that more arrived than is stored, or less than
 /// was announced. `sourceRemoved` is present where removal was requested, with `sourceProblem` where it
-/// failed.
+/// failed, and `"unverified": true` where the destination has not confirmed that it holds the file.
 enum HTTPResult {
     /// The header fields that are stored.
     static let keptHeaders = [

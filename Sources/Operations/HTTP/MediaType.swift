@@ -1,6 +1,20 @@
+internal import HTTPClient
+
 /// Media types by file name extension, for `Content-Type` where the producer sets none.
 enum MediaType {
     static let unknown = "application/octet-stream"
+
+    /// The type of a `Content-Type` field in lower case, without parameters; nil where there is none.
+    static func essence(_ field: String?) -> String? {
+        let name = field?.prefix { $0 != ";" && $0 != "," }.trimmed.lowercased() ?? ""
+        return name.isEmpty ? nil : name
+    }
+
+    /// Whether pages and records about a file are of this type, as servers name them in the answer to a POST.
+    static func isDescription(_ type: String) -> Bool {
+        ["text/html", "text/plain", "text/xml", "application/json", "application/xml"].contains(type)
+            || type.hasSuffix("+json") || type.hasSuffix("+xml")
+    }
 
     /// The table is short on purpose: it has the types that servers usually ingest. `--header` sets any
     /// other.

@@ -78,7 +78,7 @@ package struct S3Operation: CommandOperation {
         result.parts = upload.plan.count
         result.isResumed = upload.isResumed
         result.restarts = upload.checkpoint.restarts
-        if payload.removeSource { result.removal = await remove(source, client, requests) }
+        if payload.removeSource { result.removal = try await remove(source, client, requests) }
         return result.bytes
     }
 
@@ -164,12 +164,14 @@ package struct S3Operation: CommandOperation {
 
     // MARK: The removal of the source
 
+    /// Deletes the source once the endpoint states the length of the object.
+    /// - Throws: ``CommandFailure`` where the endpoint contradicts its answer to the upload.
     private func remove(
         _ source: SourceFile, _ client: S3Client, _ requests: S3Requests
-    ) async -> SourceRemovalResult {
+    ) async throws -> SourceRemovalResult {
         let outcome: S3Client.Outcome<S3Object?>
         do { outcome = try await client.send(requests.head(), S3Attempt(.head), { $0.object() }) } catch {
-            return SourceRemovalResult(problem: "\(source.path) was kept: \(error.words)")
+            return SourceRemovalResult(unverified: "\(source.path) was kept: \(error.words)")
         }
         switch outcome {
         case .accepted(let object?) where object.size == nil || object.size == source.identity.size: break
@@ -177,10 +179,19 @@ package struct S3Operation: CommandOperation {
         case .decided(_, let refusal) where refusal.isDenied || [405, 501].contains(refusal.status): break
         case .accepted(let object):
             let found = object?.size.map { "the object has \($0) bytes" } ?? "there is no such object"
-            return SourceRemovalResult(problem: "\(source.path) was kept: the endpoint says that \(found)")
+            // Another client may have replaced the object since, and a second upload would replace that one.
+            if let object, object.command != client.execution.id.description {
+                return SourceRemovalResult(unverified: "\(source.path) was kept: the endpoint says that \(found)")
+            }
+            var failure = CommandFailure(
+                .command,
+                reason: "the upload to \(requests.address.url) was accepted, but the endpoint says that \(found); "
+                    + "the source is kept")
+            failure.isAnswer = true
+            throw failure
         case .decided:
             return SourceRemovalResult(
-                problem: "\(source.path) was kept: the endpoint does not say whether it has the object")
+                unverified: "\(source.path) was kept: the endpoint does not say whether it has the object")
         }
         return await SourceRemovalResult(deleting: source)
     }

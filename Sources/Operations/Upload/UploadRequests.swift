@@ -84,6 +84,12 @@ struct UploadRequests: Sendable {
         sender.result(record, HTTPResult.Extras(removal: removal))
     }
 
+    /// The media type of the file, without parameters.
+    var mediaType: String? {
+        let own = upload.headers.first { $0.isNamed("content-type") }?.value
+        return MediaType.essence(own ?? MediaType.of(fileName: upload.fileName))
+    }
+
     /// `Content-Type` by the name of the file, unless the payload sets it.
     var contentType: [(name: String, value: String)] {
         guard !upload.headers.contains(where: { $0.isNamed("content-type") }) else { return [] }

@@ -8,14 +8,15 @@ internal import Work
 /// |---|---|
 /// | the length, or the SHA-256 (`Repr-Digest`), of the source | deleted |
 /// | none (403, 405, 501), or no length | deleted: the answer to the upload is trusted |
-/// | another length or digest, 404, 410 | kept. An idempotent PUT or tus upload fails charged; any other succeeds with a `sourceProblem` |
-/// | 404 or 410 for a complete tus upload | kept, `sourceProblem`: the upload may have been processed, or lost |
-/// | unavailable | kept, `sourceProblem` |
-/// | 202 to the upload | queried again for up to a minute; then kept, `sourceProblem` |
+/// | another length or digest, 404, 410 | kept; the upload fails: charged where it is idempotent, else in doubt |
+/// | a page or record about the file, at the `Location` of a POST | kept, `unverified` |
+/// | 404 or 410 for a complete tus upload | kept, `unverified`: the upload may have been processed, or lost |
+/// | unavailable | kept, `unverified` |
+/// | 202 to the upload, whatever the queries of the next minute find | kept, `unverified` |
 struct DeliveryCheck: Sendable {
     enum Decision: Sendable {
         case deleteSource
-        /// With the reason, for the `sourceProblem` of the result.
+        /// The delivery is not confirmed: the reason is the `sourceProblem` of the result.
         case keepSource(String)
         /// The upload has failed.
         case fail(CommandFailure)
@@ -36,6 +37,7 @@ struct DeliveryCheck: Sendable {
             let evidence = await ask(query)
             if case .complete = evidence { return .deleteSource }
             if evidence.isContradiction { contradiction = evidence }
+            if case .description = evidence, contradiction == nil { return conclusion(from: evidence, status) }
             // An answer without evidence does not revoke an earlier contradiction.
             if case .unknown = evidence, contradiction == nil {
                 return isAccepted ? .keepSource(notYet) : .deleteSource
@@ -61,23 +63,29 @@ struct DeliveryCheck: Sendable {
     }
 
     private func conclusion(from evidence: DeliveryEvidence, _ status: Int) -> Decision {
-        let upload = requests.upload
+        // The destination may still be storing what it has accepted.
+        if status == 202, evidence.isContradiction { return .keepSource(notYet) }
         switch evidence {
-        case .mismatch(let what) where status != 202 && upload.method == .put && requests.execution.command.idempotent:
+        case .mismatch(let what):
+            let (upload, isIdempotent) = (requests.upload, requests.execution.command.idempotent)
             var failure = CommandFailure(
                 .command,
                 reason: "the upload to \(upload.to.displayText) was answered \(status), but the destination says it "
-                    + "\(what); the source is kept")
+                    + "\(what); the source is kept",
+                // A second POST may deliver the file twice.
+                ambiguous: !isIdempotent)
             failure.isAnswer = true
             return .fail(failure)
-        case .mismatch where status == 202: return .keepSource(notYet)
-        case .mismatch(let what), .gone(let what):
+        case .gone(let what):
             return .keepSource("\(source.path) was kept: the destination answered \(status), but says that it \(what)")
-        case .unavailable(let error):
-            return .keepSource(
-                "\(source.path) was kept: the destination cannot confirm the delivery: \(Self.words(error))")
+        case .unavailable(let error): return .keepSource(unconfirmed(Self.words(error)))
+        case .description(let what): return .keepSource(unconfirmed("it \(what)"))
         case .complete, .unknown: return .deleteSource
         }
+    }
+
+    private func unconfirmed(_ why: String) -> String {
+        "\(source.path) was kept: the destination cannot confirm the delivery: \(why)"
     }
 
     private var notYet: String {

@@ -9,6 +9,8 @@ enum DeliveryEvidence: Sendable {
     case mismatch(String)
     /// The upload no longer exists. The server may have processed and removed it, or lost it.
     case gone(String)
+    /// The URL in the answer to a POST describes the file, so its length is not that of the file.
+    case description(String)
     /// The destination does not support the query (403, 405, 501), or states neither a length nor a digest.
     case unknown
     /// The destination does not answer now.
@@ -17,7 +19,7 @@ enum DeliveryEvidence: Sendable {
     var isContradiction: Bool {
         switch self {
         case .mismatch, .gone: true
-        case .complete, .unknown, .unavailable: false
+        case .complete, .description, .unknown, .unavailable: false
         }
     }
 }

@@ -5,8 +5,10 @@ internal import Work
 
 /// The request that shows whether a destination holds every byte of an upload.
 enum DeliveryQuery: Sendable {
-    /// HEAD of the target of a PUT, or of the `Location` in the answer to a POST.
+    /// HEAD of the target of a PUT.
     case head(ResourceURL)
+    /// HEAD of the `Location` in the answer to a POST: the file, or a page or record about it.
+    case created(ResourceURL)
     /// HEAD of the tus upload.
     case tus(TusLocation)
     /// An empty PUT with `Content-Range: bytes */SIZE` to a session.
@@ -31,7 +33,7 @@ enum DeliveryQuery: Sendable {
             guard let url = record.header("location").flatMap({ upload.to.resolving($0) }),
                 url.destination == upload.to.destination
             else { return nil }
-            self = .head(url)
+            self = .created(url)
         }
     }
 
@@ -44,7 +46,8 @@ enum DeliveryQuery: Sendable {
         _ requests: UploadRequests, size: Int64, digest: @Sendable () async throws -> String?
     ) async -> DeliveryEvidence {
         switch self {
-        case .head(let url): await Self.queryTarget(url, requests, size, digest)
+        case .head(let url): await Self.queryTarget(url, mayDescribe: false, requests, size, digest)
+        case .created(let url): await Self.queryTarget(url, mayDescribe: true, requests, size, digest)
         case .tus(let location): await Self.queryTus(location, requests, size)
         case .session: await Self.querySession(requests, size)
         }
@@ -60,7 +63,8 @@ enum DeliveryQuery: Sendable {
     // MARK: Answers
 
     private static func queryTarget(
-        _ url: ResourceURL, _ requests: UploadRequests, _ size: Int64, _ digest: @Sendable () async throws -> String?
+        _ url: ResourceURL, mayDescribe: Bool, _ requests: UploadRequests, _ size: Int64,
+        _ digest: @Sendable () async throws -> String?
     ) async -> DeliveryEvidence {
         let record = await head(url, requests)
         if let failure = requests.transientFailure(record, of: .HEAD, url) { return .unavailable(failure) }
@@ -68,6 +72,11 @@ enum DeliveryQuery: Sendable {
         case 404?, 410?: return .mismatch("has no file there (\(record.status ?? 0))")
         case 200? where isIdentity(record): break
         default: return .unknown
+        }
+        if mayDescribe, let type = MediaType.essence(record.header("content-type")), MediaType.isDescription(type),
+            type != requests.mediaType
+        {
+            return .description("describes it at \(url.displayText) as \(type)")
         }
         let length = record.count("content-length")
         if let length, length != size { return .mismatch("has \(length) of \(size) bytes") }

@@ -5,8 +5,16 @@ internal import Work
 struct SourceRemovalResult: Sendable {
     /// Why the source still exists; nil when it was deleted.
     var problem: String?
+    /// The source still exists because the delivery is not confirmed.
+    var isUnverified = false
 
     init(problem: String?) { self.problem = problem }
+
+    /// - Parameter problem: why the delivery is not confirmed.
+    init(unverified problem: String) {
+        self.problem = problem
+        isUnverified = true
+    }
 
     /// Deletes the source. A cancellation comes too late now, because the destination has confirmed the
     /// delivery.
@@ -21,5 +29,6 @@ struct SourceRemovalResult: Sendable {
     func write(to writer: inout JSONWriter) {
         writer.member("sourceRemoved", problem == nil)
         if let problem { writer.member("sourceProblem", problem) }
+        if isUnverified { writer.member("unverified", true) }
     }
 }

@@ -12,7 +12,7 @@ extension UploadOperation {
         let check = DeliveryCheck(requests: requests, source: source, timing: timing)
         switch await check.decide(query, after: record.status ?? 0) {
         case .fail(let failure): throw failure
-        case .keepSource(let why): return SourceRemovalResult(problem: why)
+        case .keepSource(let why): return SourceRemovalResult(unverified: why)
         case .deleteSource: break
         }
         return await SourceRemovalResult(deleting: source)
@@ -57,7 +57,7 @@ extension UploadOperation {
             execution.progress(offset: source.size, total: source.size)
             return requests.result(record, removal: SourceRemovalResult(problem: nil))
         case .unavailable(let error): throw error
-        case .mismatch, .gone, .unknown: return nil
+        case .mismatch, .gone, .description, .unknown: return nil
         }
     }
 }

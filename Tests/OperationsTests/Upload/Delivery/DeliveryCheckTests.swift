@@ -57,17 +57,41 @@ import Work
         }
     }
 
-    @Test func `a POST with a contradiction succeeds, and its result says why the source was kept`() async throws {
+    @Test(arguments: [Behaviour.stored(0), .stored(7), .answer(404)])
+    func `a POST whose Location contradicts its answer is in doubt, and its source is kept`(
+        _ answer: Behaviour
+    ) async throws {
         try await withSource { receiver, harness, file, url in
             receiver.on("/a", .answer(201, headers: ["Location": "/stored/1"]))
-            receiver.on("/stored/1", .stored(7))
-            let result = try await harness.upload(
+            receiver.on("/stored/1", answer)
+            let failure = try await harness.failure(
                 file: file, to: url, extra: Self.removes + [.init("method", "POST")])
-            #expect(result["status"]?.integer == 201)
-            #expect(result["sourceRemoved"]?.bool == false)
-            #expect(result["sourceProblem"]?.string?.contains("7 of 1000 bytes") == true, "\(result)")
+            #expect(failure.fault == .command && failure.ambiguous, "\(failure.reason)")
+            #expect(failure.reason.contains("201") && failure.reason.contains("source is kept"), "\(failure.reason)")
             #expect(access(file, F_OK) == 0)
             #expect(receiver.requests.map(\.line) == ["POST /a", "HEAD /stored/1", "HEAD /stored/1"])
+        }
+    }
+
+    @Test(arguments: ["application/json; charset=utf-8", "text/html", "application/hal+json"])
+    func `a page about the file does not contradict its delivery, and does not confirm it`(_ type: String) async throws
+    {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(201, headers: ["Location": "/stored/1"]))
+            receiver.on("/stored/1", .answer(200, headers: ["Content-Length": "70", "Content-Type": type]))
+            let result = try await harness.upload(
+                file: file, to: url, extra: Self.removes + [.init("method", "POST")])
+            #expect(result["sourceRemoved"] == false && result["unverified"] == true, "\(result)")
+            #expect(access(file, F_OK) == 0)
+        }
+    }
+
+    @Test func `a HEAD that fails after a 202 leaves a success that is not verified`() async throws {
+        try await withSource { receiver, harness, file, url in
+            receiver.on("/a", .answer(202), .answer(500))
+            let result = try await harness.upload(file: file, to: url, extra: Self.removes)
+            #expect(result["status"] == 202 && result["unverified"] == true, "\(result)")
+            #expect(result["sourceProblem"]?.string?.contains("500") == true && access(file, F_OK) == 0, "\(result)")
         }
     }
 
