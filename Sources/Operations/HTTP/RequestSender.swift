@@ -100,8 +100,11 @@ struct RequestSender: Sendable {
         let verdict = HTTPVerdict(
             request: "\(method.rawValue) \(url.displayText)", destination: url.destination, now: .now)
         guard var failure = verdict.failure(record) else { return nil }
+        let delivers = [.PUT, .POST, .PATCH].contains(method)
         failure = evidence.judge(
             failure, of: execution.id, at: url.destination, redirectedTo: Self.otherDestination(record, url),
+            refusal: delivers ? Self.refusal(record) : nil,
+            tooLarge: delivers && record.status == 413 && execution.command.total > 0 ? execution.command.total : nil,
             since: record.startedAt)
         // A query has no effect, whether it has arrived or not.
         let isQuery = method == .OPTIONS
@@ -109,6 +112,12 @@ struct RequestSender: Sendable {
         guard Task.isCancelled, record.head == nil || record.error is CancellationError else { return failure }
         if record.mayHaveSent && !isQuery { return CancellationError() }
         return CommandFailure.stopped(verdict.request)
+    }
+
+    /// The answer that refused a request, if it is one that can mean every command.
+    private static func refusal(_ record: HTTPRecord) -> EqualRefusals.Answer? {
+        guard let status = record.status, (400..<500).contains(status), status != 413 else { return nil }
+        return EqualRefusals.Answer(status, record.body.readableBytesView)
     }
 
     /// The destination of a redirect, if it is another one.

@@ -6,8 +6,9 @@ internal import Synchronization
 /// and when a small query precedes a whole file.
 ///
 /// * Refusals of everything: redirects of all commands to one other destination (a captive portal, or a site
-///   that moved), a refused credential, no space. Such a refusal is the destination's failure, not the
-///   command's.
+///   that moved), a refused credential, no space, or equal refusals of commands (``EqualRefusals``). Such a
+///   refusal is the destination's failure, not the command's.
+/// * Refusals of large files (``LargeFileRefusals``).
 /// * Answers to other commands. If there are some, a 503 is the command's failure, and charged.
 final class DestinationEvidence: Sendable {
     private struct RefusalHistory {
@@ -16,6 +17,7 @@ final class DestinationEvidence: Sendable {
         var target: Destination?
         /// Whether the last answer refused a command for a reason of the destination.
         var refusedLastCommand = false
+        var equal = EqualRefusals()
     }
 
     /// The last answers to two different commands. So for each command there is one to another command.
@@ -34,6 +36,9 @@ final class DestinationEvidence: Sendable {
     private struct State {
         var refusals: [Destination: RefusalHistory] = [:]
         var answers: [Destination: AnswerHistory] = [:]
+        var largeFiles: [Destination: LargeFileRefusals] = [:]
+        /// When each destination accepted a command last.
+        var successes: [Destination: ContinuousClock.Instant] = [:]
     }
 
     /// The number of different commands that also opens the circuit breaker of a link.
@@ -53,12 +58,18 @@ final class DestinationEvidence: Sendable {
     ///   within ``answerMemory``. Otherwise it is not charged, and waits as after a failure of the link.
     /// * A reset stays undecided. A destination that restarts resets all connections, moments after it has
     ///   answered on them. Only the executor sees whether the other connections are reset too.
+    /// * From the fifth final refusal on that equals those of other commands, with no success in the last hour, it is the
+    ///   destination's fault (``EqualRefusals``). A file above the size that was refused waits, uncharged
+    ///   (``LargeFileRefusals``).
     /// - Parameters:
     ///   - target: the destination of a redirect; nil for other failures.
+    ///   - refusal: the answer to a request that delivers something; nil for others, because a page that is missing is no
+    ///     failure of its server.
+    ///   - tooLarge: bytes of the file that was refused as too large; nil where the refusal has another reason.
     ///   - start: when the request began.
     func judge(
         _ failure: CommandFailure, of id: CommandID, at destination: Destination,
-        redirectedTo target: Destination? = nil,
+        redirectedTo target: Destination? = nil, refusal: EqualRefusals.Answer? = nil, tooLarge: Int64? = nil,
         since start: ContinuousClock.Instant, now: ContinuousClock.Instant = .now
     ) -> CommandFailure {
         state.withLock { state in
@@ -73,6 +84,19 @@ final class DestinationEvidence: Sendable {
                     refusals.redirected.count >= Self.commandsToBlame ? .destination : isSameHost ? .final : .command
             } else if failure.isAnswer {
                 refusals.redirected = []
+            }
+            if let tooLarge, failure.fault == .final {
+                if let wait = state.largeFiles[destination, default: LargeFileRefusals()].add(
+                    id, size: tooLarge, now: now)
+                {
+                    return Self.heldBack(at: destination, failure.reason, for: wait)
+                }
+            } else if let refusal, failure.fault == .final,
+                let givenUp = refusals.equal.add(refusal, of: id, now: now),
+                state.successes[destination].map({ now - $0 >= EqualRefusals.memory }) ?? true
+            {
+                failure.fault = .destination
+                failure.reason += EqualRefusals.advice(destination, givenUp: givenUp)
             }
             switch failure.fault {
             case .destination, .credential: refusals.refusedLastCommand = true
@@ -111,8 +135,34 @@ final class DestinationEvidence: Sendable {
         values[destination] = value
     }
 
-    /// Records that the destination has accepted a file.
-    func recordSuccess(at destination: Destination) { state.withLock { $0.refusals[destination] = nil } }
+    /// Records that the destination has accepted a command.
+    /// - Parameter size: bytes of its file.
+    func recordSuccess(at destination: Destination, size: Int64 = 0, now: ContinuousClock.Instant = .now) {
+        state.withLock { state in
+            state.refusals[destination] = nil
+            state.largeFiles[destination]?.accepted(size: size)
+            Self.set(now, for: destination, in: &state.successes)
+        }
+    }
+
+    /// Asks before a file is sent.
+    /// - Returns: a failure that is not charged, where the destination refuses files of this size.
+    func objection(toFileOf size: Int64, at destination: Destination, now: ContinuousClock.Instant = .now)
+        -> CommandFailure?
+    {
+        state.withLock { state in
+            guard let (wait, limit) = state.largeFiles[destination]?.wait(size: size, now: now) else { return nil }
+            return Self.heldBack(at: destination, "the file has \(size) bytes, and \(limit) were too many", for: wait)
+        }
+    }
+
+    private static func heldBack(at destination: Destination, _ reason: String, for wait: Duration) -> CommandFailure {
+        .heldBack(
+            reason:
+                "\(reason); \(destination) refuses files of this size (413), so that they wait, and one is tried each "
+                + "minute. Raise the limit there; files that were given up: “sluice retry --status gaveUp --error 413 "
+                + "--destination \(destination)”", for: wait)
+    }
 
     /// Whether the destination refused the last command for a reason of its own. Then a small query shows
     /// whether it still does.

@@ -130,6 +130,9 @@ package struct UploadOperation: CommandOperation {
         } catch is CancellationError {
             throw CommandFailure.stopped("the upload to \(upload.to.displayText)")
         }
+        if let objection = evidence.objection(toFileOf: opened.source.identity.size, at: upload.to.destination) {
+            throw objection
+        }
         var requests = UploadRequests(
             upload: upload, execution: execution, credential: opened.credential, transport: transport,
             evidence: evidence)
@@ -156,7 +159,7 @@ package struct UploadOperation: CommandOperation {
             }
             query = DeliveryQuery(requests.upload, answered: record)
         }
-        evidence.recordSuccess(at: upload.to.destination)
+        evidence.recordSuccess(at: upload.to.destination, size: opened.source.identity.size)
         await responses?.invalidate(method: "PUT", requests.upload.to, ResponseHead(200))
         guard upload.removeSource else { return requests.result(record, removal: nil) }
         return requests.result(record, removal: try await remove(opened.source, requests, record, query))
@@ -226,7 +229,7 @@ package struct UploadOperation: CommandOperation {
             else { throw failure }
             if record.header("tus-resumable") != nil {
                 failure.reason += "; this destination speaks tus: name the protocol tus and submit again"
-            } else if let hint = hint() {
+            } else if Self.gatewayStatuses.contains(status), let hint = hint() {
                 failure.reason += hint
             }
             throw failure
@@ -234,6 +237,10 @@ package struct UploadOperation: CommandOperation {
         requests.execution.progress(offset: size, total: size)
         return record
     }
+
+    /// How a tus endpoint answers a request that is not tus: it knows neither the URL nor the method. Any other refusal has
+    /// another cause.
+    private static let gatewayStatuses: Set<Int> = [404, 405, 412]
 
     /// For a destination whose answer to OPTIONS did not mention tus: a gateway may have answered instead.
     private static let gatewayHint =

@@ -56,14 +56,21 @@ struct S3Client: Sendable {
                     signatures.correct(offset, of: endpoint)
                     attempt.hasCorrectedClock = true
                 case .fail(let failure):
+                    let isOfAll = attempt.authority == .credential && Self.refusalsOfAll.contains(refusal.code ?? "")
                     let judged = evidence.judge(
-                        failure, of: execution.id, at: url.destination, since: record.startedAt)
+                        failure, of: execution.id, at: url.destination,
+                        refusal: isOfAll ? .init(refusal.status, (refusal.code ?? "").utf8) : nil,
+                        since: record.startedAt)
                     return .decided(.fail(judged), refusal)
                 case let decision: return .decided(decision, refusal)
                 }
             }
         }
     }
+
+    /// Codes that concern the bucket or the access key, and so every command alike. The code is
+    /// compared, because the bytes of an answer contain the id of its request.
+    private static let refusalsOfAll: Set<String> = ["AccessDenied", "NoSuchBucket"]
 
     /// Aborts of one upload, because a part in flight may arrive after one.
     private static let maxAborts = 3
