@@ -30,6 +30,9 @@ final class RepeatedUpload: Sendable {
     /// The checkpoint for the next execution.
     var checkpoint: JSONValue? { state.withLock { $0.checkpoint }.flatMap { try? JSONValue(parsing: $0) } }
 
+    /// Bytes that the last execution has reported.
+    var offset: Int64 { state.withLock { $0.meter?.reading.offset ?? 0 } }
+
     /// Replaces the checkpoint for the next execution.
     func setCheckpoint(_ value: JSONValue?) { state.withLock { $0.checkpoint = value?.bytes } }
 

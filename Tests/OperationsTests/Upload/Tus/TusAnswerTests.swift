@@ -18,9 +18,10 @@ import Work
             receiver.on("/files/2", .appended(Self.size))
             receiver.forget()
             _ = try await upload.run()
-            #expect(
-                receiver.requests.map(\.line)
-                    == ["HEAD /files/1", "HEAD /files/1", "POST /files/", "PATCH /files/2"])
+            let lines = receiver.requests.map(\.line)
+            // Once or twice, by the bytes that the kernel saw acknowledged before the reset.
+            #expect(Set(lines.dropLast(2)) == ["HEAD /files/1"], "\(lines)")
+            #expect(lines.suffix(2) == ["POST /files/", "PATCH /files/2"], "\(lines)")
             #expect(receiver.requests.last?.sha256 == sha256(bytes))
             #expect(upload.checkpoint?["tus"]?.string == "\(receiver.origin)/files/2")
         }
