@@ -114,7 +114,7 @@ package enum LinkRows {
 
     /// The link holds no command back.
     private static func isFree(_ link: LinkReport) -> Bool {
-        !link.isForced && link.circuitBreaker == nil && link.level <= .good
+        !link.isForced && link.circuitBreaker == nil && link.refusal == nil && link.level <= .good
     }
 
     /// The destination refuses commands while the link is good, so the link's own reason explains nothing.
@@ -143,6 +143,7 @@ package enum LinkRows {
     private static func parts(of link: LinkReport) -> [String] {
         var parts = link.circuitBreaker.map(parts) ?? []
         if isRefusedAlone(link) { return parts }
+        if let refusal = link.refusal { parts.append("a command was refused: \(refusal)") }
         if let reason = link.reason {
             parts.append(LinkText.clause(reason, link.change))
         } else if link.isForced {

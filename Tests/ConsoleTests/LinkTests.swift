@@ -62,7 +62,7 @@ import Testing
     @Test func `the JSON of a link has every key`() throws {
         let names = LinkReport(destination: "*", level: .unknown).json.members?.map(\.name)
         #expect(names == (try degraded.json.members?.map(\.name)))
-        #expect(names?.count == 22)
+        #expect(names?.count == 23)
     }
 
     private let refusing = """
@@ -86,6 +86,14 @@ import Testing
         #expect(LinkOverview([try degraded, link]).shown.first == link, "the worst is shown first")
         let probing = try #require(try self.link(refusing.replacing("open\",", with: "halfOpen\",")))
         #expect(LinkRows.table(LinkOverview([probing]))[1].contains("a probe is under way"))
+    }
+
+    @Test func `a refusal that has not opened the circuit breaker is shown`() throws {
+        let refusal = "PUT http://a:80/x was answered 401 Unauthorized; it asks for Digest"
+        let link = try #require(
+            try link(#"{"direction":"up","level":"good","gates":{},"refusal":"\#(refusal)"}"#, of: "http://a:80"))
+        #expect(LinkReport(destination: link.destination, body: link.json) == link)
+        #expect(LinkRows.table(LinkOverview([link]))[1].contains("a command was refused: \(refusal)"))
     }
 
     @Test(arguments: [(0, "0 commands wait"), (1, "1 command waits"), (1000, "1000 or more commands wait")])

@@ -25,7 +25,8 @@ final class CircuitBreakerMonitor {
     /// Commands that wait at the circuit breaker of a destination, as counted last.
     func waiting(at destination: Destination) -> Int { counts[destination] }
 
-    /// Logs the circuit breakers that opened or closed since the last call, and counts at those that opened.
+    /// Logs the circuit breakers that opened or closed since the last call, and first refusals; counts at those that
+    /// opened.
     func run(now: MonotonicTime) {
         let changed = dispatch.dispatcher.links.takeChangedCircuitBreakers()
         guard !changed.isEmpty else { return }
@@ -40,6 +41,10 @@ final class CircuitBreakerMonitor {
                         "destination": "\(destination)", "cause": "\(outage.cause.rawValue)",
                         "reason": "\(outage.reason)",
                     ])
+            } else if let refusal = circuitBreakers[destination]?.refusal {
+                environment.logger.warning(
+                    "A destination refuses a command for a reason that may hold for all.",
+                    metadata: ["destination": "\(destination)", "reason": "\(refusal)"])
             } else {
                 counts.remove(destination)
                 environment.logger.notice(

@@ -92,11 +92,11 @@ struct LinkLog {
 
     /// The part of a setting that is worth a write.
     static func signature(
-        _ level: LinkLevel, isForced: Bool, _ circuitBreaker: CircuitBreakerState<Timestamp>?
+        _ level: LinkLevel, isForced: Bool, _ circuitBreaker: CircuitBreakerState<Timestamp>?, hasRefusal: Bool = false
     ) -> String {
         // People read the number while no coordinator counts, so only each doubling of it is worth a write.
         let waits = circuitBreaker.map { "\($0.cause) \(String($0.waiting, radix: 2).count)" }
-        return "\(level) \(isForced) \(waits ?? "")"
+        return "\(level) \(isForced) \(waits ?? (hasRefusal ? "refusal" : ""))"
     }
 
     /// No link was offline for longer because the wall clock jumped.

@@ -73,7 +73,8 @@ extension LinkMonitor {
         of state: LinkState, isActive: Bool, _ controller: NetworkController, now: MonotonicTime
     ) -> LinkSettingUpdate? {
         let circuitBreaker = state.circuitBreaker?.map(Self.clock())
-        let signature = LinkLog.signature(state.level, isForced: state.isForced, circuitBreaker)
+        let signature = LinkLog.signature(
+            state.level, isForced: state.isForced, circuitBreaker, hasRefusal: state.refusal != nil)
         // Update the stored setting once when a link goes idle; never create one for an idle link.
         guard
             isActive || state.level > .good || circuitBreaker != nil || state.isForced

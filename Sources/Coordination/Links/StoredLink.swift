@@ -11,7 +11,7 @@ struct StoredLink {
     var offlineSince: Timestamp?
     /// Of the destination, unless traffic flowed.
     var circuitBreaker: CircuitBreakerState<Timestamp>?
-    /// Of the state that the setting has (``LinkLog/signature(_:isForced:_:)``).
+    /// Of the state that the setting has (``LinkLog/signature(_:isForced:_:hasRefusal:)``).
     var signature: String
 
     /// A setting that is older says nothing about the link's level now.
@@ -63,7 +63,8 @@ struct StoredLink {
         }
         circuitBreaker = report?.circuitBreaker
         signature = LinkLog.signature(
-            report?.level ?? .unknown, isForced: report?.isForced ?? false, report?.circuitBreaker)
+            report?.level ?? .unknown, isForced: report?.isForced ?? false, report?.circuitBreaker,
+            hasRefusal: report?.refusal != nil)
         guard isOffline, let since = report?.since else { return }
         let unwatched = now - max(writtenAt, watchedAt ?? .zero) - LinkLog.maxSilence
         offlineSince = min(since + max(unwatched, .zero), now)

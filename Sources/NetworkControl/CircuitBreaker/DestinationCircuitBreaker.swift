@@ -88,6 +88,8 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     }
 
     package private(set) var state = State.closed(refused: [], exceptions: [])
+    /// The newest refusal since the last acceptance, in a sentence, while too few commands were refused to open it.
+    package private(set) var refusal: String?
     /// From the end of one probe to the next, unless the cause is 503.
     private let interval: Duration
     /// Commands whose answers were 503, without another answer between them.
@@ -275,8 +277,10 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
             let isAlone = cause == .credential || exceptions.contains(id)
             guard !isAlone || refused.count >= Self.refusalsToOpen else {
                 state = .closed(refused: refused, exceptions: exceptions)
+                refusal = reason
                 return
             }
+            refusal = nil
             var outage = Outage(cause, reason: reason, since: now)
             for id in refused { outage.note(id, now: now) }
             state = .open(outage, nextProbe: now + interval)
@@ -294,6 +298,7 @@ package struct DestinationCircuitBreaker: Sendable, Equatable {
     /// The destination answered the command with a success, or with a refusal of this command alone.
     package mutating func accepted(_ id: CommandID) {
         unavailable = [:]
+        refusal = nil
         switch state {
         case .closed(_, var exceptions):
             exceptions.remove(id)

@@ -8,6 +8,7 @@ extension NetworkController {
         _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: MonotonicTime
     ) {
         let wasClosed = circuitBreakers[destination]?.isClosed ?? true
+        let hadRefusal = circuitBreakers[destination]?.refusal != nil
         let closed = DestinationCircuitBreaker(interval: policy.probeInterval)
         switch outcome {
         case .unavailable(let reason, let target):
@@ -21,7 +22,8 @@ extension NetworkController {
         case .undecided, .unreachable: circuitBreakers[destination]?.undecided(id, now: now)
         }
         let isClosed = circuitBreakers[destination]?.isClosed ?? true
-        if isClosed != wasClosed { changedCircuitBreakers.insert(destination) }
+        let hasRefusal = circuitBreakers[destination]?.refusal != nil
+        if isClosed != wasClosed || hasRefusal && !hadRefusal { changedCircuitBreakers.insert(destination) }
         // The commands that wait after a 503 need not wait longer.
         if isClosed, !wasClosed { proven.append(destination) }
     }
@@ -39,10 +41,15 @@ extension NetworkController {
     /// Whether a destination answers everything by 503.
     package var answersUnavailable: Bool { circuitBreakers.values.contains { $0.outage?.cause == .unavailable } }
 
-    /// Destinations whose circuit breaker opened or closed since the last call.
+    /// Destinations whose circuit breaker opened or closed, or whose first refusal came, since the last call.
     package mutating func takeChangedCircuitBreakers() -> Set<Destination> {
         defer { changedCircuitBreakers = [] }
         return changedCircuitBreakers
+    }
+
+    /// The newest refusal of the destination, while its circuit breaker is closed. It is shown where that is.
+    func refusal(of key: LinkKey) -> String? {
+        key.direction == .up ? key.destination.flatMap { circuitBreakers[$0]?.refusal } : nil
     }
 
     /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.

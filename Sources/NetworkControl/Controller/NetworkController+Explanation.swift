@@ -25,6 +25,7 @@ extension NetworkController {
         state.baseRTT = link.estimator.baseRTT
         state.nextProbe = link.isForcedOffline ? nil : link.circuitBreaker.nextProbe
         state.circuitBreaker = circuitBreakerState(of: key)
+        state.refusal = refusal(of: key)
         return state
     }
 

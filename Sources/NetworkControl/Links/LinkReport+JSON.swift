@@ -19,6 +19,7 @@ extension LinkReport {
             .init("forced", .bool(isForced)), .init("maxRate", number(maxRate)),
             .init("gates", byQuality { gates[$0]?.json }), .init("waits", byQuality { waits[$0]?.json }),
             .init("circuitBreaker", circuitBreaker?.json ?? .null),
+            .init("refusal", refusal.map { .string($0) } ?? .null),
         ]
         guard !history.isEmpty else { return members }
         return members + [.init("history", .array(history.map { .integer($0 < 1e18 ? Int64($0.rounded()) : .max) }))]
@@ -59,5 +60,6 @@ extension LinkReport {
             waits[qos] = body["waits"]?[qos.name].flatMap { AdmissionWait($0) }
         }
         circuitBreaker = body["circuitBreaker"].flatMap { CircuitBreakerState($0) }
+        refusal = body["refusal"]?.string
     }
 }

@@ -41,6 +41,8 @@ package struct LinkReport: Sendable, Equatable {
     package var waits: [QualityOfService: AdmissionWait] = [:]
     /// Of the destination, on its link up; nil while it is closed.
     package var circuitBreaker: CircuitBreakerState<Timestamp>?
+    /// The newest refusal of the destination, while that has not opened its circuit breaker; on its link up.
+    package var refusal: String?
 
     /// Seconds of the history.
     package static let historyLength = 60
@@ -69,5 +71,6 @@ package struct LinkReport: Sendable, Equatable {
         nextProbe = state.nextProbe.map(clock)
         isForced = state.isForced
         circuitBreaker = state.circuitBreaker?.map(clock)
+        refusal = state.refusal
     }
 }

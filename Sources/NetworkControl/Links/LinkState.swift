@@ -28,6 +28,8 @@ package struct LinkState: Sendable, Equatable {
     package var nextProbe: MonotonicTime?
     /// Of the destination, on the link up; nil while it is closed.
     package var circuitBreaker: CircuitBreakerState<MonotonicTime>?
+    /// The newest refusal of the destination, while that has not opened its circuit breaker; on the link up.
+    package var refusal: String?
 
     init(key: LinkKey, level: LinkLevel, reason: LinkReason, since: MonotonicTime) {
         self.key = key

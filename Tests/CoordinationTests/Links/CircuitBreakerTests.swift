@@ -58,6 +58,19 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: after(120))).count == 4)
     }
 
+    @Test func `the first refused credential is told, and the link shows it`() {
+        var dispatcher = dispatcher(concurrency: 32)
+        refuse(&dispatcher, ready(1, to: host), .credential, now: .zero)
+        #expect(!isOpen(dispatcher))
+        #expect(dispatcher.links.takeChangedCircuitBreakers() == [host])
+        let link = LinkKey(host, .up)
+        #expect(dispatcher.links.controller.state(of: link, now: .zero)?.refusal == "the answer was 507")
+        refuse(&dispatcher, ready(2, to: host), .credential, now: .zero)
+        #expect(dispatcher.links.takeChangedCircuitBreakers().isEmpty, "once")
+        dispatcher.transition(report(ready(1, to: host), .success), now: .zero)
+        #expect(dispatcher.links.controller.state(of: link, now: .zero)?.refusal == nil)
+    }
+
     /// The report of a command that was answered 503.
     private func unavailable(_ command: ReadyCommand, url: UInt64?) -> StatusReport {
         var report = report(command, .new, fault: .link, reason: "the answer was 503")

@@ -49,6 +49,20 @@ import Testing
         }
     }
 
+    @Test func `a refusal is known before it opens the circuit breaker, and until a command is accepted`() {
+        var circuitBreaker = closed()
+        #expect(circuitBreaker.refusal == nil)
+        for number in UInt64(1)...2 {
+            circuitBreaker.refused(id(number), .credential, reason: "401 of \(number)", now: at(0))
+            #expect(circuitBreaker.refusal == "401 of \(number)")
+        }
+        var accepting = circuitBreaker
+        accepting.accepted(id(9))
+        #expect(accepting.refusal == nil)
+        circuitBreaker.refused(id(3), .credential, reason: "401 of 3", now: at(0))
+        #expect(circuitBreaker.refusal == nil && circuitBreaker.outage?.reason == "401 of 3")
+    }
+
     @Test func `an acceptance resets the count of refused credentials`() {
         var circuitBreaker = closed()
         for number in UInt64(1)...20 {
