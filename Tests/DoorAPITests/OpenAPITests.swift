@@ -62,6 +62,30 @@ struct OpenAPITests {
         }
     }
 
+    /// Generators of clients drop a schema, and all that refers to it, for a name without a property.
+    @Test func `every required member is described, and every array has items`() async throws {
+        try await APIRig.with { rig in
+            let document = try await document(rig)
+            var (required, arrays) = (0, 0)
+            func visit(_ value: JSONValue, _ path: String) {
+                if let names = value["required"]?.elements?.compactMap(\.string) {
+                    let known = Set((value["properties"]?.members ?? []).map(\.name))
+                    #expect(names.allSatisfy { known.contains($0) }, "\(path): \(names) of \(known.sorted())")
+                    required += 1
+                }
+                let types = value["type"]?.elements ?? value["type"].map { [$0] } ?? []
+                if types.contains("array") {
+                    #expect(value["items"] != nil, "\(path)")
+                    arrays += 1
+                }
+                for member in value.members ?? [] { visit(member.value, "\(path)/\(member.name)") }
+                for (index, element) in (value.elements ?? []).enumerated() { visit(element, "\(path)/\(index)") }
+            }
+            visit(document, "")
+            #expect(required > 10 && arrays > 10)
+        }
+    }
+
     @Test func `the examples of bodies are valid, and are accepted`() async throws {
         try await APIRig.with { rig in
             let document = try await document(rig)

@@ -84,5 +84,9 @@ extension OpenAPIDocument {
                         items:
                           type: object
                           required: [qos, destination, since]
+                          properties:
+                            qos: {type: [string, 'null'], description: 'Null: commands of every quality of service'}
+                            destination: {type: [string, 'null'], description: 'Null: commands to every destination'}
+                            since: {type: string, format: date-time}
         """
 }

@@ -28,7 +28,15 @@ extension OpenAPIDocument {
                 required: true
                 content:
                   application/json:
-                    schema: {type: object, required: [nodes]}
+                    schema:
+                      type: object
+                      required: [nodes]
+                      properties:
+                        name: {type: string}
+                        nodes:
+                          type: object
+                          description: Commands by the names of their nodes, as in a file of `sluice flow submit`
+                          additionalProperties: {type: object}
                     example: {name: pair, nodes: {a: {type: noop}, b: {type: noop, after: a}}}
               responses:
                 '200': {$ref: '#/components/responses/Flow'}
@@ -54,6 +62,10 @@ extension OpenAPIDocument {
                         allOf: [{$ref: '#/components/schemas/Command'}]
                         required: [name, nodeCount, open, failed, nodes, callbacks, next]
                         properties:
+                          name: {type: [string, 'null']}
+                          nodeCount: {type: integer}
+                          open: {type: integer}
+                          failed: {type: integer}
                           nodes: {type: array, items: {$ref: '#/components/schemas/Command'}}
                           callbacks: {type: array, items: {$ref: '#/components/schemas/Command'}}
                           next: {$ref: '#/components/schemas/Next'}

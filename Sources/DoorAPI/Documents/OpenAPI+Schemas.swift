@@ -13,6 +13,16 @@ extension OpenAPIDocument {
             Counts:
               type: object
               required: [new, queued, sent, error, success, cancelled, blocked, inDoubt, tooManyTimes]
+              properties:
+                new: {type: integer, minimum: 0}
+                queued: {type: integer, minimum: 0}
+                sent: {type: integer, minimum: 0}
+                error: {type: integer, minimum: 0}
+                success: {type: integer, minimum: 0}
+                cancelled: {type: integer, minimum: 0}
+                blocked: {type: integer, minimum: 0}
+                inDoubt: {type: integer, minimum: 0}
+                tooManyTimes: {type: integer, minimum: 0}
               additionalProperties: {type: integer, minimum: 0}
             Problem:
               type: object
@@ -54,6 +64,8 @@ extension OpenAPIDocument {
               allOf: [{$ref: '#/components/schemas/Command'}]
               required: [payload, result, timeline]
               properties:
+                payload: {description: As it was submitted}
+                result: {description: 'As the operation has left it; null: none'}
                 timeline:
                   type: array
                   description: The newest 100, the oldest first; `/commands/{id}/timeline` has all
@@ -83,7 +95,10 @@ extension OpenAPIDocument {
                 notBefore: {type: string, description: RFC 3339, or a time from now such as 10m}
                 deadline: {type: string, description: RFC 3339, or a time from now such as 10m}
                 destination: {type: string}
-                after: {type: [string, array], description: 'Ids, each as ID, ID:success, ID:failure or ID:end'}
+                after:
+                  type: [string, array]
+                  description: 'Ids, each as ID, ID:success, ID:failure or ID:end'
+                  items: {type: string}
                 orderingKey: {type: string, minLength: 1, maxLength: 512}
                 keyLimit: {type: integer, minimum: 1, maximum: 1000}
                 keyFailure: {enum: [pass, hold]}
@@ -138,5 +153,14 @@ extension OpenAPIDocument {
                 state: {$ref: '#/components/schemas/UploadState'}
                 offset: {type: integer, description: Bytes that are durable}
                 length: {type: [integer, 'null']}
+                protocol: {type: string}
+                fileName: {type: [string, 'null']}
+                contentType: {type: [string, 'null']}
+                route: {type: [string, 'null']}
+                createdAt: {type: string, format: date-time}
+                updatedAt: {type: string, format: date-time}
+                expiresAt: {$ref: '#/components/schemas/Time'}
+                command: {type: [string, 'null'], description: The id of the command that the upload became}
+                reason: {type: [string, 'null']}
         """
 }
