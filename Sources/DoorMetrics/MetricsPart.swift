@@ -58,7 +58,10 @@ package final class MetricsPart: DoorPart {
                     }
                 ]),
         ]
-        for index in endpoints.indices { endpoints[index].isEssential = true }
+        for index in endpoints.indices {
+            endpoints[index].isEssential = true
+            endpoints[index].needsHost = endpoints[index].path == "/metrics"
+        }
         return endpoints
     }
 

@@ -15,7 +15,8 @@ package struct DoorRequest: Sendable {
     package var id: String
     /// The address of the client, after trusted proxies; `unix` on the unix socket.
     package var client: String
-    /// The scheme, host and base path that links in responses begin with, without a slash at the end.
+    /// The scheme, host and base path that links in responses begin with, without a slash at the end; the base path alone
+    /// where the scheme is not known.
     package var baseURL: String
     /// Nil where the endpoint needs no token.
     package var principal: Principal?

@@ -16,6 +16,8 @@ package struct Endpoint: Sendable {
     package var allowsMethodOverride = false
     /// Whether the last connections below the maximum still serve it: health, metrics, and the page.
     package var isEssential = false
+    /// Whether a request of HTTP/1.0 needs Host too. Load balancers ask for the health without it.
+    package var needsHost = true
     /// Changes each response, also those of the dispatcher: the fields of the endpoint's protocol.
     package var decorate: (@Sendable (DoorRequest, inout Response) -> Void)?
 

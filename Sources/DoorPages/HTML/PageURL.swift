@@ -14,7 +14,8 @@ package struct PageURLs: Sendable {
 
     /// - Parameter baseURL: as in ``DoorRequest/baseURL``.
     package init(baseURL: String) {
-        let rest = baseURL.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3)
+        let hasOrigin = baseURL.utf8.first != UInt8(ascii: "/")
+        let rest = hasOrigin ? baseURL.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3) : baseURL.utf8[...]
         base = String(rest.drop { $0 != UInt8(ascii: "/") }) ?? ""
     }
 

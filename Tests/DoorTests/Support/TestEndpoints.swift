@@ -26,6 +26,7 @@ enum TestEndpoints {
         {
             var health = Endpoint("/healthz", methods: [.get: .init(scopes: nil) { _ in text("ok") }])
             health.isEssential = true
+            health.needsHost = false
             return health
         }(),
         Endpoint("/stream", methods: [.get: .init(scopes: nil) { _ in stream(parts: 3) }]),

@@ -32,6 +32,28 @@ package struct ForwardedAddress: Sendable {
         return client
     }
 
+    /// The scheme of the URL that a client uses.
+    enum Scheme: Equatable {
+        /// No proxy says otherwise.
+        case asConnected
+        /// `http` or `https`, by a trusted proxy.
+        case stated(String)
+        /// By a proxy that is not trusted, or none of both.
+        case unknown
+    }
+
+    /// Reads `X-Forwarded-Proto`, or the parameter `proto` of `Forwarded` (RFC 7239). The first value is that of the proxy
+    /// which the client has reached.
+    /// - Parameter peer: the address at the other end of the connection; nil on a unix socket.
+    func scheme(peer: String?, fields: HTTPFields) -> Scheme {
+        let stated =
+            Self.list(fields[values: .xForwardedProto]).first.map(Self.trimmed)
+            ?? Self.list(fields[values: .forwarded]).lazy.compactMap { Self.parameter("proto", of: $0) }.first
+        guard let stated else { return .asConnected }
+        let scheme = stated.lowercased().filter { $0 != "\"" }
+        return isTrusted(peer ?? "unix") && (scheme == "http" || scheme == "https") ? .stated(scheme) : .unknown
+    }
+
     /// - Parameter address: of a client; `unix` for one of the unix socket.
     func isTrusted(_ address: String) -> Bool {
         if address == "unix" { return trustsUnixSocket }
@@ -44,10 +66,12 @@ package struct ForwardedAddress: Sendable {
     }
 
     /// The parameter `for` of one element.
-    private static func forwarded(_ element: Substring) -> String? {
+    private static func forwarded(_ element: Substring) -> String? { parameter("for", of: element).flatMap(address) }
+
+    private static func parameter(_ name: String, of element: Substring) -> Substring? {
         for parameter in element.split(separator: ";") {
             let pair = parameter.split(separator: "=", maxSplits: 1)
-            if pair.count == 2, trimmed(pair[0]).lowercased() == "for" { return address(pair[1]) }
+            if pair.count == 2, trimmed(pair[0]).lowercased() == name { return trimmed(pair[1]) }
         }
         return nil
     }

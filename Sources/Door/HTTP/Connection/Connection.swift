@@ -79,7 +79,9 @@ struct Connection: Sendable {
         let isHTTP10 = wireHead.version != .http1_1
         do {
             head = try RequestHead(wireHead)
-            try door.hostCheck.check(head.host, localAddress: parts.channel.localAddress?.ipAddress)
+            if let host = head.host {
+                try door.hostCheck.check(host, localAddress: parts.channel.localAddress?.ipAddress)
+            }
         } catch {
             try await refuse(error, outbound, isHead: wireHead.method == .HEAD)
             return .finish
@@ -119,12 +121,12 @@ struct Connection: Sendable {
         _ head: RequestHead, _ input: ConnectionInput, _ number: Int, _ output: ResponseOutput
     ) -> DoorRequest {
         let bytes = RequestBytes(input: input, request: number) { try await output.sendInterim(.continue, [:]) }
-        let origin = "\(door.configuration.certificate == nil ? "http" : "https")://\(head.host)"
+        let peer = parts.channel.remoteAddress?.ipAddress
         var request = DoorRequest(
             method: head.method, path: head.target.path, query: head.target.query, fields: head.fields,
             body: RequestBody(asyncSequence: bytes), id: "\(CommandID())",
-            client: door.forwarded.client(peer: parts.channel.remoteAddress?.ipAddress, fields: head.fields),
-            baseURL: door.configuration.publicBaseURL ?? origin + door.configuration.basePath,
+            client: door.forwarded.client(peer: peer, fields: head.fields),
+            baseURL: door.baseURL(host: head.host, peer: peer, fields: head.fields),
             sendInterim: { try await output.sendInterim($0, $1) })
         request.memory = BodyMemory.Share(of: door.bodyMemory)
         request.trailers = { input.trailers(of: number) }

@@ -5,8 +5,8 @@ internal import NIOHTTP1
 struct RequestHead: Sendable {
     var method: HTTPRequest.Method
     var target: RequestTarget
-    /// The field Host.
-    var host: String
+    /// The field Host; nil in a request of HTTP/1.0 without it, as load balancers send to ask for the health.
+    var host: String?
     /// Without Host.
     var fields: HTTPFields
     var hasBody: Bool
@@ -23,11 +23,11 @@ struct RequestHead: Sendable {
         }
         self.method = method
         let hosts = head.headers["host"]
-        guard hosts.count == 1 else {
+        guard hosts.count == 1 || hosts.isEmpty && head.version == .http1_0 else {
             throw Problem(.badRequest, "bad-host", "The request has \(hosts.count) fields Host; send exactly one.")
         }
-        host = hosts[0]
-        target = try RequestTarget(head.uri, host: hosts[0])
+        host = hosts.first
+        target = try RequestTarget(head.uri, host: hosts.first ?? "")
         guard !target.isAsterisk || method == .options else {
             throw Problem(.badRequest, "bad-target", "Only OPTIONS may have “*” as its target; name a path.")
         }
@@ -42,6 +42,10 @@ struct RequestHead: Sendable {
                 throw Problem(
                     .badRequest, "bad-field", "A field of the request has an invalid name or value; send visible ASCII."
                 )
+            }
+            // Two servers may each take another one (RFC 9110, section 5.3).
+            guard name != .contentType || fields[.contentType] == nil else {
+                throw Problem(.badRequest, "bad-field", "The request has two fields Content-Type; send one.")
             }
             fields.append(HTTPField(name: name, value: value))
         }

@@ -44,9 +44,9 @@ package struct Dispatcher: Sendable {
 
     /// - Parameters:
     ///   - request: with the path below the base path, and without parameters and principal.
-    ///   - host: the field Host.
+    ///   - host: the field Host; nil in a request of HTTP/1.0 without it, which only some endpoints answer.
     ///   - isReserve: whether only essential endpoints are served, because connections run out.
-    package func respond(to request: DoorRequest, host: String, isReserve: Bool = false) async -> Answer {
+    package func respond(to request: DoorRequest, host: String?, isReserve: Bool = false) async -> Answer {
         guard let (endpoint, parameters) = routes.match(request.path) else {
             let problem = Problem(.notFound, "not-found", "The server has no such resource; check the URL.")
             return Answer(
@@ -60,7 +60,10 @@ package struct Dispatcher: Sendable {
         var response: Response
         do {
             guard !isReserve || endpoint.isEssential else { throw Problem.tooManyConnections }
-            response = try await handle(&request, at: endpoint, host: host)
+            guard host != nil || !endpoint.needsHost else {
+                throw Problem(.badRequest, "bad-host", "The request has no field Host; send exactly one.")
+            }
+            response = try await handle(&request, at: endpoint, host: host ?? "")
         } catch {
             let problem = problem(of: error, request)
             response =

@@ -128,6 +128,20 @@ struct DoorChannel: Sendable {
         return await dispatcher.respond(to: request, host: head.host, isReserve: isReserve)
     }
 
+    /// The start of the links in a response: the URL that the client uses, as far as it is known, else the path alone.
+    func baseURL(host: String?, peer: String?, fields: HTTPFields) -> String {
+        if let url = configuration.publicBaseURL { return url }
+        let scheme =
+            switch forwarded.scheme(peer: peer, fields: fields) {
+            case .asConnected: configuration.certificate == nil ? "http" : "https"
+            case .stated(let scheme): scheme
+            // A proxy before the door may use TLS, and only trusted ones say so.
+            case .unknown: ""
+            }
+        guard let host, !scheme.isEmpty else { return configuration.basePath }
+        return "\(scheme)://\(host)\(configuration.basePath)"
+    }
+
     private func busy(_ refusal: ConnectionLimit.Refusal) -> ByteBuffer {
         let id = "\(CommandID())"
         let problem = refusal == .all ? Problem.tooManyConnections : .tooManyConnectionsOfAddress

@@ -1,6 +1,7 @@
-import Door
 import HTTPTypes
 import Testing
+
+@testable import Door
 
 struct ForwardedAddressTests {
     private let forwarded = ForwardedAddress(trustedProxies: ["10.0.0.0/8", "2001:db8::/32", "nonsense"])
@@ -31,6 +32,26 @@ struct ForwardedAddressTests {
         #expect(client("10.1.2.3", "198.51.100.1:4711") == "198.51.100.1")
         #expect(client("10.1.2.3", "[2001:db9::1]:4711") == "2001:db9::1")
         #expect(client("2001:db8::5", "2001:db9::1") == "2001:db9::1")
+    }
+
+    @Test(arguments: [
+        ("10.1.2.3", "X-Forwarded-Proto: https", "https"), ("10.1.2.3", "X-Forwarded-Proto: HTTPS, http", "https"),
+        ("10.1.2.3", "Forwarded: for=1.1.1.1;proto=\"https\"", "https"),
+        ("10.1.2.3", "X-Forwarded-Proto: http", "http"),
+        ("192.0.2.1", "X-Forwarded-Proto: https", "unknown"), ("10.1.2.3", "X-Forwarded-Proto: ws", "unknown"),
+        (nil, "X-Forwarded-Proto: https", "unknown"), ("10.1.2.3", "Forwarded: for=1.1.1.1", "asConnected"),
+        ("192.0.2.1", "X-Other: https", "asConnected"),
+    ])
+    func `only a trusted proxy states the scheme`(_ peer: String?, _ field: String, _ scheme: String) throws {
+        let parts = field.split(separator: ": ", maxSplits: 1).map(String.init)
+        let fields: HTTPFields = [try #require(HTTPField.Name(parts[0])): parts[1]]
+        let found: String =
+            switch forwarded.scheme(peer: peer, fields: fields) {
+            case .asConnected: "asConnected"
+            case .stated(let scheme): scheme
+            case .unknown: "unknown"
+            }
+        #expect(found == scheme)
     }
 
     @Test func `the standard field Forwarded is understood`() {

@@ -55,6 +55,36 @@ struct ConnectionTests {
         }
     }
 
+    /// As HAProxy asks with `option httpchk`.
+    @Test func `a request of HTTP 1.0 without Host reads the health, and nothing else`() async throws {
+        try await TestDoor.run { door in
+            for (target, status) in [("/healthz", 200), ("/hello", 400), ("/nowhere", 404)] {
+                let client = try await door.connect()
+                #expect(try await client.exchange("GET \(target) HTTP/1.0\r\n\r\n").status == status, "\(target)")
+                try await client.ended()
+            }
+            let client = try await door.connect()
+            #expect(try await client.exchange("GET /healthz HTTP/1.1\r\n\r\n").status == 400)
+        }
+    }
+
+    @Test func `links have the scheme that a trusted proxy states, and none where another one does`() async throws {
+        let forwarded = "X-Forwarded-Proto: https\r\n"
+        for (proxies, base) in [(["127.0.0.1"], "https://localhost/base"), ([], "/base")] {
+            try await TestDoor.configured {
+                $0.basePath = "/base"
+                $0.trustedProxies = proxies
+            }.run { door in
+                let client = try await door.connect()
+                let body = try await client.exchange(get("/base/facts/a", forwarded)).body
+                #expect(body.contains(" \(base) "), "\(body)")
+                let direct = try await client.exchange(get("/base/facts/a")).body
+                #expect(direct.contains(" http://localhost/base "), "\(direct)")
+                await client.close()
+            }
+        }
+    }
+
     @Test func `HEAD has the fields of GET and no body`() async throws {
         try await TestDoor.run { door in
             let client = try await door.connect()

@@ -47,6 +47,7 @@ struct MalformedRequestTests {
         ("a long target", "GET /\(long) HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 431]),
         ("many fields", get(String(repeating: "X-A: b\r\n", count: 1001) + "X-B: c"), [400, 431]),
         ("no Host", "GET /hello HTTP/1.1\r\n\r\n", [400]),
+        ("two Content-Type", post("Content-Length: 1\r\nContent-Type: a/b\r\nContent-Type: a/c", "a"), [400]),
         ("two Hosts", get("Host: localhost"), [400]),
         ("an absolute target of another host", "GET http://evil/hello HTTP/1.1\r\nHost: localhost\r\n\r\n", [400]),
         ("a foreign Host", "GET /hello HTTP/1.1\r\nHost: evil.example\r\n\r\n", [421]),
