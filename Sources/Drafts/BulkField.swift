@@ -15,7 +15,7 @@ package enum BulkField {
     package static func read(
         _ member: JSONValue.Member, into options: inout SubmitOptions
     ) throws(PayloadError) {
-        switch (member.name, member.value) {
+        switch (member.name, member.value.integral) {
         case ("qos", .string(let name)):
             guard let qos = QualityOfService(name: name) else {
                 let known = QualityOfService.allCases.map(\.name).joined(separator: ", ")

@@ -216,7 +216,14 @@ struct ControlTests {
             for path in ["https:a.example%3Fq", "https:u@a.example", "https:", ":443", "file:localhost"] {
                 #expect(try await rig.get("/links/\(path)").problem == "link-not-found", "\(path)")
             }
-            for wrong in ["{\"level\":\"good\"}", "{\"maxRate\":1}", "{}", "{\"burst\":1}"] {
+            let fraction = try await rig.send(
+                "PATCH", "/links/https:a.example:443", type: "application/json",
+                body: Array("{\"maxRate\":399788.0}".utf8))
+            #expect(try fraction.status == 200 && fraction.json["maxRate"] == 399_788, "\(fraction.text)")
+            for wrong in [
+                "{\"maxRate\":399788.5}", "{\"maxRate\":1e300}", "{\"level\":\"good\"}", "{\"maxRate\":1}", "{}",
+                "{\"burst\":1}",
+            ] {
                 let response = try await rig.send(
                     "PATCH", "/links/https:a.example:443", type: "application/json", body: Array(wrong.utf8))
                 #expect(response.status == 400 && response.problem == "invalid-body", "\(response.text)")

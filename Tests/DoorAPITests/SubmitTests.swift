@@ -74,7 +74,10 @@ struct SubmitTests {
     @Test func `a body of another type or size is refused`() async throws {
         try await APIRig.with { rig in
             let body = Array("{\"type\":\"noop\",\"payload\":{}}".utf8)
-            for type in ["text/plain", "application/x-www-form-urlencoded"] {
+            for type in ["application/json; charset=UTF-8", "application/json;charset=\"utf-8\""] {
+                #expect(try await rig.send("POST", "/commands", type: type, body: body).status == 201, "\(type)")
+            }
+            for type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
                 let response = try await rig.send("POST", "/commands", type: type, body: body)
                 #expect(response.status == 415 && response.problem == "unsupported-media-type")
             }

@@ -60,6 +60,14 @@ public enum JSONValue: Sendable, Hashable {
         default: nil
         }
     }
+    /// A number whose fraction is zero (`5.0`) as the integer, which it is to a JSON schema, because some clients write every
+    /// number with a fraction; any other value as it is.
+    package var integral: JSONValue {
+        guard case .number(let number) = self, number.magnitude < 9e15, let whole = Int64(exactly: number) else {
+            return self
+        }
+        return .integer(whole)
+    }
     /// A number without its fraction; nil for one beyond 9e18 and any other kind.
     package var wholeNumber: Int64? {
         guard let double, double.magnitude < 9e18 else { return nil }

@@ -20,6 +20,12 @@ enum JSONBody {
         _ request: DoorRequest, types: [String], limit: Int, weight: Int = JSONBody.parsedWeight
     ) async throws -> [UInt8] {
         guard let type = MediaType.read(request.fields), types.contains(type) else { throw otherType(than: types) }
+        // JSON between systems is UTF-8 (RFC 8259, section 8.1), whatever the parameter says of a default.
+        if let charset = MediaType.charset(request.fields), charset != "utf-8" {
+            throw Problem(
+                .unsupportedMediaType, "unsupported-media-type",
+                "The charset of the body is “\(charset.excerpt)”; send it in UTF-8.")
+        }
         try ContentCoding.check(request.fields)
         let body = try await request.collectBody(limit: limit, weight: weight)
         return Array(body.readableBytesView)
@@ -50,7 +56,7 @@ enum JSONBody {
             let names = known.isEmpty ? "it takes none" : "it takes \(known.joined(separator: ", "))"
             throw problem("The resource takes no member “\(other.name.excerpt)”; \(names).")
         }
-        return value
+        return .object(members.map { .init($0.name, $0.value.integral) })
     }
 
     private static func isEmpty(_ request: DoorRequest) async throws -> Bool {

@@ -60,7 +60,9 @@ enum StreamRequest: Equatable {
 
     /// A browser that connects again sends the old query, and the newer position in the field.
     private static func position(_ request: DoorRequest, _ shardCount: Int) throws(Problem) -> TransitionPosition? {
-        guard let text = request.fields[.lastEventID] ?? request.query["after"] else { return nil }
+        // An event source without an event so far sends an empty field.
+        let field = request.fields[.lastEventID].flatMap { $0.isEmpty ? nil : $0 }
+        guard let text = field ?? request.query["after"] else { return nil }
         guard let position = TransitionPosition(text, shardCount: shardCount) else {
             throw problem(
                 "“\(text.excerpt)” is not the id of an event of this store, which is \(shardCount) numbers joined by dots; "

@@ -10,4 +10,9 @@ package enum MediaType {
     package static func read(_ fields: HTTPFields) -> String? {
         fields[.contentType].flatMap { FieldParameters($0.utf8)?.value }
     }
+
+    /// The parameter `charset` of the body's type in lower case.
+    package static func charset(_ fields: HTTPFields) -> String? {
+        fields[.contentType].flatMap { FieldParameters($0.utf8)?["charset"]?.lowercased() }
+    }
 }

@@ -31,8 +31,8 @@ struct MultipartHead: Equatable {
                 }
                 disposition = field
             case "content-type":
-                guard let text = String(validating: value, as: UTF8.self) else {
-                    throw Self.refusal("has a Content-Type that is not UTF-8")
+                guard contentType == nil, let text = String(validating: value, as: UTF8.self) else {
+                    throw Self.refusal("has no single Content-Type in UTF-8")
                 }
                 contentType = text.trimmed
             case "content-transfer-encoding":

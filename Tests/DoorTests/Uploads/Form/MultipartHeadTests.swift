@@ -25,6 +25,7 @@ struct MultipartHeadTests {
         "Content Disposition: form-data; name=a",
         "Content-Disposition: form-data; name=a\r\n folded",
         "Content-Disposition: form-data; name=a\r\nContent-Disposition: form-data; name=b",
+        "Content-Disposition: form-data; name=a\r\nContent-Type: text/plain\r\nContent-Type: text/html",
         "Content-Disposition: form-data; name=a\r\nContent-Transfer-Encoding: base64",
         "Content-Disposition: form-data; name=files\r\nContent-Type: multipart/mixed; boundary=i",
         "Content-Disposition: form-data; name=\"a\u{0}\"", "Content-Disposition: form-data; name=a\nX: 1",
