@@ -78,7 +78,7 @@ package struct Admission: Sendable {
     static let maxExtras = 4
 
     private(set) var counts = SlotCounts()
-    private(set) var probes = ProbeBudgets()
+    private(set) var probes = ByProbeBudget(ProbeBudget())
     var failureWaits = LinkFailureWaits()
     private(set) var pauses = PauseTable()
 

@@ -11,7 +11,7 @@ internal import Host
 /// Destinations that failed hold at most half of the slots. Each attempt may last as long as a connect, 10 s, or a
 /// look-up, 40 s, and a destination that was never tried would wait for their ends.
 ///
-/// High QoS has a budget of its own (``ProbeBudgets``), as it has slots of its own: without a bound, 32 high commands to
+/// High QoS has a budget of its own (``ByProbeBudget``), as it has slots of its own: without a bound, 32 high commands to
 /// dead destinations held every slot of two workers of 8 for 40 s, and a living one of any class waited for their ends.
 struct ProbeBudget: Sendable {
     /// Failed attempts a second, and in one moment: about 5 % of a core for the coordinator (2 ms each,
@@ -73,13 +73,19 @@ struct ProbeBudget: Sendable {
     }
 }
 
-/// The budgets for probes of high QoS, and of middle and low QoS.
-struct ProbeBudgets: Sendable {
-    private var high = ProbeBudget()
-    private var others = ProbeBudget()
+/// One value for high QoS, and one for middle and low QoS together: the budgets for probes, and what waits for them.
+struct ByProbeBudget<Value: Sendable>: Sendable {
+    private(set) var high: Value
+    private(set) var others: Value
 
-    subscript(isHigh isHigh: Bool) -> ProbeBudget {
+    init(high: Value, others: Value) { (self.high, self.others) = (high, others) }
+    /// Both begin alike.
+    init(_ value: Value) { self.init(high: value, others: value) }
+
+    subscript(isHigh isHigh: Bool) -> Value {
         get { isHigh ? high : others }
-        set { if isHigh { high = newValue } else { others = newValue } }
+        _modify {
+            if isHigh { yield &high } else { yield &others }
+        }
     }
 }

@@ -33,7 +33,7 @@ extension Dispatcher {
         let slots = slots
         let attempts = freeAttempts(now: now)
         for isHigh in [true, false] {
-            var free = attempts[isHigh ? 1 : 0]
+            var free = attempts[isHigh: isHigh]
             // Commands in memory that wait for the budget, and links whose probe is due, share the attempts.
             if schedule.next(.link).map({ $0 <= now }) ?? false {
                 probesLinks.toggle()
@@ -71,13 +71,14 @@ extension Dispatcher {
         lookedUp[destination] = now
     }
 
-    /// Attempts at failing destinations that may begin now: of middle and low QoS, and of high QoS.
-    private func freeAttempts(now: MonotonicTime) -> [Int] {
+    /// Attempts at failing destinations that may begin now.
+    private func freeAttempts(now: MonotonicTime) -> ByProbeBudget<Int> {
         let hasExtra = seats.values.contains { $0.extraRoom > 0 }
-        return [ServiceClass.middle, .high].map { serviceClass in
+        func free(_ budget: ProbeBudget, _ serviceClass: ServiceClass) -> Int {
             guard hasExtra || seats.values.contains(where: { $0.room(serviceClass, now: now) > 0 }) else { return 0 }
-            return admission.probes[isHigh: serviceClass == .high].free(slots: slots, now: now)
+            return budget.free(slots: slots, now: now)
         }
+        return ByProbeBudget(high: free(admission.probes.high, .high), others: free(admission.probes.others, .middle))
     }
 
     /// When ``takeDue(now:)`` may let the next attempt at a failing destination go; nil where the end of another is
@@ -87,7 +88,7 @@ extension Dispatcher {
         return [true, false].compactMap { isHigh -> MonotonicTime? in
             let budget = admission.probes[isHigh: isHigh]
             guard budget.freeForFailing(slots: slots) > 0 else { return nil }
-            let isFree = attempts[isHigh ? 1 : 0] > lookedUp.count
+            let isFree = attempts[isHigh: isHigh] > lookedUp.count
             // Without a slot or with commands that are being read, an event comes first.
             guard let paid = isFree ? now : budget.nextToken(now: now) else { return nil }
             if queue.awaitsProbe(isHigh: isHigh) { return paid }

@@ -53,8 +53,8 @@ extension ReadyQueue {
 
     /// A bound of all destinations has changed: admission is asked again about each.
     package mutating func wakeAll() {
-        failing = [ParkedGroups(), ParkedGroups()]
-        untried = [ParkedGroups(), ParkedGroups()]
+        failing = ByProbeBudget(ParkedGroups())
+        untried = ByProbeBudget(ParkedGroups())
         awaiting = [:]
         for group in groupNumbers.values where groups[group].ticket == 0 { enqueue(group, held: 0) }
     }
@@ -62,30 +62,29 @@ extension ReadyQueue {
     /// Asks admission again about parked destinations, but for those that wait for an attempt.
     mutating func wakeParked(where isMeant: (Destination) -> Bool) {
         for (group, number) in groupNumbers where groups[number].ticket == 0 {
-            let index = group.serviceClass == .high ? 1 : 0
-            guard !failing[index].contains(group), !untried[index].contains(group), isMeant(group.destination) else {
-                continue
-            }
+            let isHigh = group.serviceClass == .high
+            guard !failing[isHigh: isHigh].contains(group), !untried[isHigh: isHigh].contains(group),
+                isMeant(group.destination)
+            else { continue }
             enqueue(number, held: 0)
         }
     }
 
     /// Asks again as many groups as there are attempts for them.
     package mutating func wakeForProbe(isHigh: Bool = false, failing failingCount: Int, untried untriedCount: Int) {
-        let index = isHigh ? 1 : 0
-        for group in failing[index].take(failingCount) + untried[index].take(untriedCount) {
+        for group in failing[isHigh: isHigh].take(failingCount) + untried[isHigh: isHigh].take(untriedCount) {
             guard let number = groupNumbers[group], groups[number].ticket == 0 else { continue }
             enqueue(number, held: 0)
         }
     }
 
     /// A destination that fails waits until it may be tried.
-    package var awaitsProbe: Bool { failing.contains { !$0.isEmpty } }
+    package var awaitsProbe: Bool { !failing.high.isEmpty || !failing.others.isEmpty }
 
-    func awaitsProbe(isHigh: Bool) -> Bool { !failing[isHigh ? 1 : 0].isEmpty }
+    func awaitsProbe(isHigh: Bool) -> Bool { !failing[isHigh: isHigh].isEmpty }
 
     /// Destinations that were never tried and wait until one of them may be.
-    func untriedCount(isHigh: Bool) -> Int { untried[isHigh ? 1 : 0].count }
+    func untriedCount(isHigh: Bool) -> Int { untried[isHigh: isHigh].count }
 
     /// The rate limits that groups wait for.
     var awaitedLimits: [RateLimits.Name] { Array(awaiting.keys) }
@@ -191,11 +190,11 @@ extension ReadyQueue {
             case .refused(.isFailing, let lacking):
                 park(turn.group)
                 awaitTokens(of: lacking, group)
-                failing[serviceClass == .high ? 1 : 0].append(group)
+                failing[isHigh: serviceClass == .high].append(group)
             case .refused(.isUntried, let lacking):
                 park(turn.group)
                 awaitTokens(of: lacking, group)
-                untried[serviceClass == .high ? 1 : 0].append(group)
+                untried[isHigh: serviceClass == .high].append(group)
             case .refused(.isBlocked, let lacking):
                 park(turn.group)
                 awaitTokens(of: lacking, group)

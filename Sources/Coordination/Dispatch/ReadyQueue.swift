@@ -127,10 +127,9 @@ package struct ReadyQueue: Sendable {
     /// By class: groups with a valid turn.
     var rotating = [0, 0, 0]
     var lastTicket: UInt64 = 0
-    /// Groups of destinations that fail, and of destinations that were never tried, by the budget for probes that they
-    /// wait for: of middle and low QoS, and of high QoS.
-    var failing = [ParkedGroups(), ParkedGroups()]
-    var untried = [ParkedGroups(), ParkedGroups()]
+    /// Groups of destinations that fail, and of destinations that were never tried, by the budget that they wait for.
+    var failing = ByProbeBudget(ParkedGroups())
+    var untried = ByProbeBudget(ParkedGroups())
     /// By rate limit and class, the groups that wait for its next token, or for the end of one of its commands.
     var awaiting: [RateLimits.Name: [ParkedGroups]] = [:]
     /// Where ``oldest(_:)`` continues.
