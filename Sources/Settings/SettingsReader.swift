@@ -124,39 +124,42 @@ package struct SettingsReader {
     /// - Parameters:
     ///   - keys: the keys of the file, for example `network.level.good.limit`.
     ///   - emptySections: keys without a value, for example `network`.
-    /// - Throws: ``SettingsError`` for the first key that was not read.
+    /// - Throws: ``SettingsError`` for the first key that was not read; its problem names the others.
     package func refuseUnknown(_ keys: [String], emptySections: [String] = []) throws(SettingsError) {
         let empty = emptySections.filter { names(below: $0.split(separator: ".")[...]).isEmpty }
-        for key in (keys + empty).sorted() where !known.contains(key) {
-            let path = key.split(separator: ".", omittingEmptySubsequences: false)
-            // A named section: `destination.media` belongs to the list `destinations`.
-            let list = "\(path[0])s"
-            if known.contains(list), path.count > 1, names(below: path.prefix(2)).isEmpty {
-                throw SettingsError(key: key, problem: "its section has a name that is not in the list \(list)")
-            }
-            // The names that may follow the longest known part of the key.
-            let length = (0..<path.count).reversed().first { !names(below: path.prefix($0)).isEmpty } ?? 0
-            let choices = names(below: path.prefix(length))
-            var near = NearestName.find(key, among: known.sorted())
-            if near == nil, !choices.contains(path[length]),
-                let name = NearestName.find(String(path[length]), among: choices.map(String.init))
-            {
-                let section = path.prefix(length) + [name[...]]
-                let meant = section + path.dropFirst(length + 1)
-                let others = names(below: section[...])
-                if names(below: meant[...]).isEmpty, !known.contains(meant.joined(separator: ".")), !others.isEmpty {
-                    throw SettingsError(
-                        key: key,
-                        problem: "is not known; is it a key of “\(section.joined(separator: "."))”? There are "
-                            + others.joined(separator: ", "))
-                }
-                near = meant.joined(separator: ".")
-            }
-            throw SettingsError(
-                key: key,
-                problem: near.map { "is not known; is it “\($0)”?" }
-                    ?? "is not known; there are \(choices.joined(separator: ", "))")
+        let unknown = (keys + empty).filter { !known.contains($0) }.sorted()
+        guard let key = unknown.first else { return }
+        let others = unknown.dropFirst()
+        var problem = problem(ofUnknown: key)
+        if !others.isEmpty {
+            problem += problem.hasSuffix("?") ? " " : ". "
+            problem += "Not known either: \(others.prefix(10).joined(separator: ", "))\(others.count > 10 ? ", …" : "")"
         }
+        throw SettingsError(key: key, problem: problem)
+    }
+
+    private func problem(ofUnknown key: String) -> String {
+        let path = key.split(separator: ".", omittingEmptySubsequences: false)
+        // A named section: `destination.media` belongs to the list `destinations`.
+        let list = "\(path[0])s"
+        if known.contains(list), path.count > 1, names(below: path.prefix(2)).isEmpty {
+            return "its section has a name that is not in the list \(list)"
+        }
+        // The names that may follow the longest known part of the key.
+        let length = (0..<path.count).reversed().first { !names(below: path.prefix($0)).isEmpty } ?? 0
+        let choices = names(below: path.prefix(length))
+        if let near = NearestName.find(key, among: known.sorted()) { return "is not known; is it “\(near)”?" }
+        guard !choices.contains(path[length]),
+            let name = NearestName.find(String(path[length]), among: choices.map(String.init))
+        else { return "is not known; there are \(choices.joined(separator: ", "))" }
+        let section = path.prefix(length) + [name[...]]
+        let meant = section + path.dropFirst(length + 1)
+        let others = names(below: section[...])
+        guard names(below: meant[...]).isEmpty, !known.contains(meant.joined(separator: ".")), !others.isEmpty else {
+            return "is not known; is it “\(meant.joined(separator: "."))”?"
+        }
+        return "is not known; is it a key of “\(section.joined(separator: "."))”? There are "
+            + others.joined(separator: ", ")
     }
 
     /// - Parameters:

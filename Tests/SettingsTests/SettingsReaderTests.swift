@@ -115,6 +115,14 @@ import Testing
         #expect(error == SettingsError(key: key, problem: problem))
     }
 
+    @Test func `the first unknown key is explained, and the others are named`() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try experienced().refuseUnknown(["worker.concurency", "network.floor", "network.flor", "x"])
+        }
+        let problem = "is not known; is it “network.floor”? Not known either: worker.concurency, x"
+        #expect(error == SettingsError(key: "network.flor", problem: problem))
+    }
+
     @Test(arguments: [
         ("SLUICE_NETWORK_FLOR", "is it SLUICE_NETWORK_FLOOR?"), ("SLUICE_NETWROK_FLOOR", "is it SLUICE_NETWORK_FLOOR?"),
         ("SLUICE_NETWORK_MAXTRANSFERS", "is it SLUICE_NETWORK_MAX_TRANSFERS?"), ("SLUICE_DTAA", "is it SLUICE_DATA?"),

@@ -64,7 +64,9 @@ struct ConfigurationCheck {
                     isEnabled: exec.isEnabled, names: exec.names,
                     problems: exec.isEnabled ? exec.problems(worker: Self.owner(of: directory)) : [])
         } catch {
-            return [Finding.configuration(problem: (error as? ExitError)?.message ?? "\(error)")]
+            // The finding is named for the configuration already.
+            let problem = (error as? ExitError)?.message ?? "\(error)"
+            return [Finding.configuration(problem: String(problem.trimmingPrefix("configuration: ")))]
         }
     }
 }
