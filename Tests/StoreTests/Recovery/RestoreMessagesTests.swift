@@ -274,16 +274,23 @@ import Testing
         try check(store)
     }
 
+    /// A batch of 40 members, not sealed, and one of them that is in the shard after that of the batch.
+    private func filledBatch(
+        _ store: SQLiteStore
+    ) throws -> (batch: CommandID, members: [CommandID], member: CommandID) {
+        try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
+        let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+        let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
+        let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+        return (batch, members, try #require(members.first { $0.shard(of: 4) == (batch.shard(of: 4) + 1) % 4 }))
+    }
+
     /// The copy gives numbers of messages again that the batch has seen, whatever the wall clock shows at the restore.
     @Test func `a batch hears of a retried member of a restored shard`() throws {
         let (batch, member, shard) = try {
             let store = try rig.store()
-            try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
-            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
-            let shard = (batch.shard(of: 4) + 1) % 4
-            let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
-            let member = try #require(members.first { $0.shard(of: 4) == shard })
+            let (batch, members, member) = try filledBatch(store)
+            let shard = member.shard(of: 4)
             for other in members where other != member { try end(store, other) }
             try rig.back(up: store)
             // Messages that the copy does not know of.
@@ -317,14 +324,9 @@ import Testing
     @Test func `a batch that heard of a retried member hears the end of the restored part`() throws {
         let (batch, shard) = try {
             let store = try rig.store()
-            try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
-            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
-            let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let (batch, members, failing) = try filledBatch(store)
             try store.seal(batch, now: .now)
             try rig.back(up: store)
-            let shard = (batch.shard(of: 4) + 1) % 4
-            let failing = try #require(members.first { $0.shard(of: 4) == shard })
             for member in members {
                 let failure = CommandFailure(.final, reason: "404")
                 try end(store, member, member == failing ? .failure(failure) : .success(result: nil))
@@ -334,7 +336,7 @@ import Testing
             _ = try store.retry(failing, now: .now)
             try carry(store)
             #expect(try store.command(batch)?.status == .blocked)
-            return (batch, shard)
+            return (batch, failing.shard(of: 4))
         }()
         try rig.restore(shard: shard)
         let store = try rig.store()
