@@ -6,7 +6,7 @@ internal import Glibc
 /// `DispatchSemaphore` waits by the wall clock on Linux (`sem_timedwait`): where the clock is set back by an hour during a wait
 /// of 100 ms, the wait takes an hour longer.
 package final class MonotonicSemaphore: Sendable {
-    /// A semaphore is used by several threads, and does not move.
+    // Unsafe: `sem_t` is made for several threads, and must not move.
     private nonisolated(unsafe) let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
     /// - Precondition: `value` ≥ 0.

@@ -1,8 +1,8 @@
 /// The links by their keys, each in a box of its own: a controller takes 1.7 kB, and a dictionary of them holds as much
 /// again in empty places, twice while it grows. A copy of the table shares the boxes until one of them changes.
 package struct LinkTable: Sendable {
-    /// Changed only where one table alone refers to it.
     private final class Box: @unchecked Sendable {
+        // Unchecked: the table changes a link only where no other table refers to its box.
         var link: LinkController?
 
         init(_ link: LinkController?) { self.link = link }
