@@ -33,7 +33,10 @@ extension Dispatcher {
             }
             if let entry = inFlight[id], entry.offeredAt == nil {
                 releasedAt[entry.group] = now
-                if report.isReconnecting, entry.grant.serviceClass != .high { reconnecting[id] = (entry.group, now) }
+                // A probe or a first try that failed had no connection.
+                if report.isReconnecting, entry.grant.serviceClass != .high, entry.grant.probe == nil {
+                    reconnecting[id] = now
+                }
             }
             if report.fault == .link, report.event.destination != .none {
                 admission.failureWaits.failed(

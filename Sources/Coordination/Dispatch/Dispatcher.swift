@@ -67,9 +67,11 @@ package struct Dispatcher: Sendable {
     /// Transfers whose connection broke, and when. High QoS may hold a link for long: of four low uploads
     /// beside 64 high ones, one whose connection broke waited for the end of the other three (593 s of 600,
     /// measured).
-    var reconnecting: [CommandID: (group: ReadyQueue.Group, since: MonotonicTime)] = [:]
+    var reconnecting: [CommandID: MonotonicTime] = [:]
     /// When the floor is looked for next.
     var floorsAt = MonotonicTime.zero
+    /// When ``releasedAt`` and ``reconnecting`` are rid of old entries next.
+    var floorsExpireAt = MonotonicTime.zero
     /// The candidates of the last look that wait for a token of a rate limit. It may come before the next look.
     var pacedFloors: [ReadyCommand] = []
 

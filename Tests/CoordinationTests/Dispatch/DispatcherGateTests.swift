@@ -292,6 +292,20 @@ import Wire
         #expect(numbers(dispatcher.dispatch(at: at, now: .zero)) == [1])
     }
 
+    /// With 20,000 destinations that fail, the floor would look at as many commands each time.
+    @Test func `the floor remembers broken transfers, and no attempt at a destination that does not answer`() {
+        var dispatcher = dispatcher()
+        let commands = (1...3).map { ready(Int64($0), to: host) }
+        for (command, end) in zip(commands, [CommandStatus.new, .success, .new]) {
+            dispatcher.insert([command])
+            #expect(numbers(dispatcher.dispatch(at: at, now: .zero)) == [command.id.high])
+            dispatcher.transition(report(command, .sent), now: .zero)
+            dispatcher.transition(report(command, end, fault: end == .new ? .link : nil), now: .zero)
+            let isBroken = command.id == commands[2].id
+            #expect(Set(dispatcher.reconnecting.keys) == (isBroken ? [command.id] : []))
+        }
+    }
+
     @Test func `a low transfer keeps its slot beside high QoS that holds all of its own`() {
         let (low, high) = (low, high)
         var (dispatcher, traffic) = beside(low, high)
