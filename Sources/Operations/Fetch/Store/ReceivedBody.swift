@@ -45,6 +45,8 @@ final class ReceivedBody: @unchecked Sendable {
         unlink(path)
         descriptor = clinux_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { return SystemError("create", path) }
+        // A sweep deletes no part of a living worker, whatever its age by the wall clock.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return SystemError("lock", path) }
         return start.withUnsafeBytes { write($0) }
     }
 

@@ -1,11 +1,13 @@
 internal import GRDB
 internal import Glibc
+internal import Host
 
 extension ResponseStore {
     /// The minimum age of a file that is deleted: a younger one may be in the hands of another process.
     package static let leftoverAge = 86_400
 
-    /// Deletes the bodies that no row names, and those that were arriving when their worker died.
+    /// Deletes the bodies that no row names, and those that were arriving when their worker died. A part that a worker
+    /// writes is locked: its age says nothing where the wall clock has jumped.
     /// - Parameter age: the minimum age of a file in seconds.
     /// - Returns: the number of files.
     @discardableResult
@@ -15,7 +17,7 @@ extension ResponseStore {
         for name in Self.names(in: bodies) {
             let path = "\(bodies)/\(name)"
             if name.hasSuffix(".part") {
-                if Self.isOld(path, age), unlink(path) == 0 { count += 1 }
+                if Self.isOld(path, age), !LockProbe(path: path).isHeld, unlink(path) == 0 { count += 1 }
                 continue
             }
             for sha256 in Self.names(in: path) where Self.isOld("\(path)/\(sha256)", age) {

@@ -134,6 +134,19 @@ import Testing
         }
     }
 
+    @Test func `a sweep deletes no body that is arriving, whatever its age by the clock`() throws {
+        try with { directory in
+            let store = try ResponseStore(directory: directory)
+            do {
+                let body = try received(SimulatedVersion.bytes(200_000, seed: 3), in: store)
+                let old = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+                #expect(utimensat(AT_FDCWD, body.path, old, 0) == 0)
+                try store.sweep()
+                #expect(access(body.path, F_OK) == 0)
+            }
+        }
+    }
+
     @Test func `a body that is not stored leaves no file`() throws {
         try with { directory in
             let store = try ResponseStore(directory: directory)
