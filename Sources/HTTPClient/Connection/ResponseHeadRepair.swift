@@ -11,6 +11,7 @@
 /// | white space before the colon (section 5.1) | removed |
 /// | a control character in a value (RFC 9110, section 5.5) | a space |
 /// | a line that is not a field | removed |
+/// | a value that is not UTF-8, such as a file name in Latin-1 (RFC 9110, section 5.5) | its Latin-1 in UTF-8 |
 ///
 /// Different lengths stay, because they leave the end of the body open: the parser refuses them.
 enum ResponseHeadRepair {
@@ -69,6 +70,7 @@ enum ResponseHeadRepair {
             guard !isBlank(first), let field = field(line), bytes[field.name.endIndex] == UInt8(ascii: ":") else {
                 return true
             }
+            if String(validating: field.value, as: UTF8.self) == nil { return true }
             if field.isNamed("content-length") { lengths += field.value.contains(UInt8(ascii: ",")) ? 2 : 1 }
         }
         return lengths > 1
@@ -103,7 +105,9 @@ enum ResponseHeadRepair {
     }
 
     private static func withoutControls(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
-        bytes.map { isControl($0) ? UInt8(ascii: " ") : $0 }
+        let clean = bytes.map { isControl($0) ? UInt8(ascii: " ") : $0 }
+        guard String(validating: clean, as: UTF8.self) == nil else { return clean }
+        return Array(String(String.UnicodeScalarView(clean.map { Unicode.Scalar($0) })).utf8)
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -27,6 +27,14 @@ import Testing
         #expect(mended(right) == nil, "a right head is left alone")
     }
 
+    @Test func `a value in Latin-1 becomes UTF-8`() {
+        let head = Array("HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=\"".utf8) + [0x6E, 0xE4, 0x68]
+        let mended = ResponseHeadRepair.mended(head + Array("\"\r\n\r\n".utf8)).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+        #expect(mended == "HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=\"näh\"\r\n\r\n")
+    }
+
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nA:\r\nB: \u{E9}\t\r\nContent-Length: 5\r\n\r\n",
         "220 mail\r\n\r\n", "SSH-2.0-x\n", "", "HTTP/2 200\n\n",
