@@ -93,7 +93,7 @@ package struct S3Operation: CommandOperation {
             throw CommandFailure(.final, reason: "the payload of this upload to S3 cannot be used: \(error)")
         }
         guard case .object(let endpoint, let region, _, _, _) = payload.target,
-            let accessKey = credentials.accessKey(for: endpoint)
+            let accessKey = credentials.accessKey(for: endpoint.destination)
         else {
             throw CommandFailure(
                 .credential,
@@ -102,7 +102,7 @@ package struct S3Operation: CommandOperation {
         }
         let scheme = address.origin.isEncrypted ? "https" : "http"
         let client = S3Client(
-            execution: execution, origin: "\(scheme)://\(address.host)", endpoint: endpoint,
+            execution: execution, origin: "\(scheme)://\(address.host)", endpoint: endpoint.destination,
             authority: .accessKey(accessKey, region: region), signatures: signatures, transport: transport,
             evidence: evidence)
         let requests = S3Requests(

@@ -38,7 +38,10 @@ struct S3PutCommand: AsyncParsableCommand {
     var to: String?
 
     @Option(
-        name: .long, help: ArgumentHelp("The origin of the store, as in https://s3.example.com.", valueName: "origin"))
+        name: .long,
+        help: ArgumentHelp(
+            "The URL of the store, as in https://s3.example.com or https://example.com/storage/v1/s3.", valueName: "url"
+        ))
     var endpoint: String?
 
     @Option(

@@ -23,6 +23,23 @@ import Work
         return try #require(throws: PayloadError.self) { try S3Payload(.object(kept)) }.message
     }
 
+    /// As the S3 of Supabase.
+    @Test(arguments: ["https://s3.example.com/storage/v1/s3", "https://s3.example.com:443/storage/v1/s3/"])
+    func `buckets may be below a path, which is sent, signed and stored`(_ endpoint: String) throws {
+        let payload = try S3Payload(
+            ["file": "/data/a.mp4", "endpoint": .string(endpoint), "bucket": "media", "key": "a b"])
+        #expect(payload.destination == Destination("https://s3.example.com"))
+        let address = try #require(try payload.address())
+        #expect(address.path == "/storage/v1/s3/media/a%20b" && address.bucketPath == "/storage/v1/s3/media")
+        #expect(address.url == "https://s3.example.com/storage/v1/s3/media/a%20b")
+        #expect(payload.json["endpoint"] == "https://s3.example.com:443/storage/v1/s3")
+        #expect(try S3Payload(payload.json) == payload)
+        let request = S3Requests(
+            address: address, payload: payload, command: CommandID(), contentType: "text/plain"
+        ).put(S3PartDigest())
+        #expect(request.path == address.path)
+    }
+
     @Test func `the defaults are us-east-1, path addressing and SHA-256`() throws {
         let payload = try payload([])
         #expect(payload.checksum == .sha256)
@@ -88,9 +105,12 @@ import Work
         ([.init("file", ""), .init("endpoint", "https://h"), .init("bucket", "media")], "“file” is empty"),
         ([.init("file", 1)], "“file” must be a string"),
         (least + [.init("colour", "red")], "unknown key “colour”"),
-        (least + [.init("endpoint", "https://h/path")], "must be an origin"),
-        (least + [.init("endpoint", "https://me:secret@h")], "must be an origin"),
-        (least + [.init("endpoint", "file:///a")], "must be an origin"),
+        (least + [.init("endpoint", "https://h/a/../b")], "must be a URL"),
+        (least + [.init("endpoint", "https://h/a//b")], "must be a URL"),
+        (least + [.init("endpoint", "https://h/a%2Fb")], "must be a URL"),
+        (least + [.init("endpoint", "https://h/a?b=c")], "must be a URL"),
+        (least + [.init("endpoint", "https://me:secret@h")], "must be a URL"),
+        (least + [.init("endpoint", "file:///a")], "must be a URL"),
         (least + [.init("region", "eu west")], "“region” is “eu west”"),
         (least + [.init("region", "")], "“region”"),
         (least + [.init("addressing", "host")], "“path” or “virtual”"),

@@ -8,6 +8,8 @@ struct S3Address: Sendable, Equatable {
 
     /// The endpoint as it was submitted; the command's destination.
     let endpoint: Destination
+    /// The encoded path of the endpoint, which begins every path; empty where it has none.
+    let basePath: String
     let addressing: S3Addressing
     let bucket: String
     let key: String
@@ -16,7 +18,7 @@ struct S3Address: Sendable, Equatable {
 
     /// - Throws: ``S3AddressError`` with a sentence that names the wrong part.
     init(
-        endpoint: Destination, addressing: S3Addressing = .path, bucket: String, key: String
+        endpoint: Destination, basePath: String = "", addressing: S3Addressing = .path, bucket: String, key: String
     ) throws(S3AddressError) {
         guard let origin = HTTPOrigin(endpoint) else {
             throw S3AddressError("“endpoint” must be an https origin such as https://s3.example.com, not \(endpoint)")
@@ -24,6 +26,7 @@ struct S3Address: Sendable, Equatable {
         if let objection = Self.objection(toBucket: bucket) { throw S3AddressError(objection) }
         if let objection = Self.objection(toKey: key) { throw S3AddressError(objection) }
         self.endpoint = endpoint
+        self.basePath = basePath
         self.addressing = addressing
         self.bucket = bucket
         self.key = key
@@ -42,16 +45,16 @@ struct S3Address: Sendable, Equatable {
     /// The encoded path of the object.
     var path: String {
         switch addressing {
-        case .path: "/\(bucket)/\(S3Path.encoded(key: key))"
-        case .virtual: "/\(S3Path.encoded(key: key))"
+        case .path: "\(basePath)/\(bucket)/\(S3Path.encoded(key: key))"
+        case .virtual: "\(basePath)/\(S3Path.encoded(key: key))"
         }
     }
 
     /// The encoded path of the bucket.
     var bucketPath: String {
         switch addressing {
-        case .path: "/\(bucket)"
-        case .virtual: "/"
+        case .path: "\(basePath)/\(bucket)"
+        case .virtual: "\(basePath)/"
         }
     }
 

@@ -65,12 +65,11 @@ extension S3Payload {
     // MARK: Values
 
     private static func object(_ reader: inout PayloadReader) throws(PayloadError) -> Target {
-        guard let endpoint = Destination(origin: try reader.text("endpoint", isRequired: true) ?? ""),
-            HTTPOrigin(endpoint) != nil
-        else {
+        guard let endpoint = S3Endpoint(try reader.text("endpoint", isRequired: true) ?? "") else {
             throw PayloadError(
                 .usage,
-                "“endpoint” must be an origin such as https://s3.example.com, without a path, a user and a query")
+                "“endpoint” must be a URL such as https://s3.example.com or https://example.com/storage/v1/s3, without a "
+                    + "user, a query and dot segments")
         }
         let region = try reader.text("region") ?? "us-east-1"
         guard (1...64).contains(region.utf8.count),

@@ -6,7 +6,7 @@ internal import Work
 ///
 /// ```
 /// {"file": "/data/a.mp4",                     the source: a regular file; made absolute at submit
-///  "endpoint": "https://s3.example.com",      an origin
+///  "endpoint": "https://s3.example.com",      an origin, or a URL that buckets are below: https://host/storage/v1/s3
 ///  "region": "us-east-1",                     the default
 ///  "bucket": "media",
 ///  "key": "in/",                              a trailing slash appends the file's name; absent: the name
@@ -27,7 +27,7 @@ internal import Work
 struct S3Payload: Sendable, Equatable {
     /// Where the object goes.
     enum Target: Sendable, Equatable {
-        case object(endpoint: Destination, region: String, addressing: S3Addressing, bucket: String, key: String)
+        case object(endpoint: S3Endpoint, region: String, addressing: S3Addressing, bucket: String, key: String)
         case presigned(S3PresignedURL)
     }
 
@@ -55,7 +55,7 @@ struct S3Payload: Sendable, Equatable {
     /// The destination of the command: the endpoint.
     var destination: Destination {
         switch target {
-        case .object(let endpoint, _, _, _, _): endpoint
+        case .object(let endpoint, _, _, _, _): endpoint.destination
         case .presigned(let presigned): presigned.url.destination
         }
     }
@@ -74,7 +74,9 @@ struct S3Payload: Sendable, Equatable {
     func address() throws(PayloadError) -> S3Address? {
         guard case .object(let endpoint, _, let addressing, let bucket, let key) = target else { return nil }
         do {
-            return try S3Address(endpoint: endpoint, addressing: addressing, bucket: bucket, key: key)
+            return try S3Address(
+                endpoint: endpoint.destination, basePath: endpoint.path, addressing: addressing, bucket: bucket,
+                key: key)
         } catch {
             throw PayloadError(.data, error.message)
         }
