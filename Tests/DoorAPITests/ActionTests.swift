@@ -13,6 +13,14 @@ struct ActionTests {
         }
     }
 
+    @Test func `an action puts away what was given up only where its filter names that status`() {
+        var filter = CommandFilter()
+        #expect(!BulkAction(.cancel, of: filter).statuses.contains(.tooManyTimes))
+        filter.statuses = [.tooManyTimes]
+        #expect(BulkAction(.cancel, of: filter).statuses.contains(.tooManyTimes))
+        #expect(!BulkAction(.requalify(.background), of: filter).statuses.contains(.tooManyTimes))
+    }
+
     @Test func `an action changes all that its filter admits, and counts`() async throws {
         try await APIRig.with { rig in
             var options = SubmitOptions()

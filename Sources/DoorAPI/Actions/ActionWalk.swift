@@ -44,7 +44,7 @@ struct ActionWalk: Sendable {
     }
 
     private func change(_ command: Command) async -> Outcome {
-        guard action.verb.statuses.contains(command.status), !action.verb.isSatisfied(by: command) else {
+        guard action.statuses.contains(command.status), !action.verb.isSatisfied(by: command) else {
             return .skipped
         }
         do {

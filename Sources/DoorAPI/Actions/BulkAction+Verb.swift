@@ -33,6 +33,6 @@ extension BulkAction.Verb {
     /// The verbs that change a command in its status.
     static func names(allowedFor command: Command) -> [String] {
         let all: [Self] = [.cancel, .retry, .requalify(.default), .resolve(.success)]
-        return all.filter { $0.statuses.contains(command.status) }.map(\.name)
+        return all.filter { $0.permitted.contains(command.status) }.map(\.name)
     }
 }

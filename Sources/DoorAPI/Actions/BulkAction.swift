@@ -18,7 +18,12 @@ package struct BulkAction: Sendable, Equatable {
             }
         }
 
-        /// The statuses that the verb can change.
+        /// The statuses that the verb can change where they are named: a command that was given up is put away.
+        package var permitted: Set<CommandStatus> {
+            self == .cancel ? statuses.union([.tooManyTimes]) : statuses
+        }
+
+        /// The statuses that the verb changes where a filter names none.
         package var statuses: Set<CommandStatus> {
             switch self {
             case .cancel: [.new, .queued, .sent, .error, .blocked, .inDoubt]
@@ -27,6 +32,11 @@ package struct BulkAction: Sendable, Equatable {
             case .resolve: [.inDoubt]
             }
         }
+    }
+
+    /// The statuses that the action changes.
+    package var statuses: Set<CommandStatus> {
+        filter.statuses.isEmpty ? verb.statuses : verb.permitted
     }
 
     package var filter: CommandFilter

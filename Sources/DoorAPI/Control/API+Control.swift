@@ -46,7 +46,7 @@ extension API {
         guard EntityTag.admits(condition, version: before.tag.version) else { throw Self.changed(before) }
         var isPending = false
         if !verb.isSatisfied(by: before.command) {
-            guard verb.statuses.contains(before.status) else { throw Self.conflict(before.command, verb) }
+            guard verb.permitted.contains(before.status) else { throw Self.conflict(before.command, verb) }
             do {
                 isPending = try await verb.apply(
                     to: id, ifNewest: condition.isEmpty ? nil : before.newest, client: client, actor: request.actor)

@@ -44,7 +44,7 @@ struct BulkQuestion {
 
     private func count() async throws(Problem) -> Count {
         let filter = query.filter(now: visit.now)
-        let statuses = verb.statuses
+        let statuses = BulkAction(verb, of: filter).statuses
         return try await visit.services.store { store throws(StoreError) in
             var count = Count()
             var after: CommandID?

@@ -12,6 +12,9 @@ struct CommandButtons {
             if [.error, .cancelled, .tooManyTimes].contains(command.status) {
                 button(command.status == .error ? "Retry now" : "Retry", "retry", tone: "primary", key: "r")
             }
+            if command.status == .tooManyTimes {
+                button("Put away", "cancel", asks: "Put it away as cancelled? It can still be retried.", key: "c")
+            }
             if command.status == .inDoubt {
                 button("It arrived", "resolve", [("as", "success")])
                 button("Send again", "resolve", [("as", "new")], asks: "Send it again? It may arrive twice.")

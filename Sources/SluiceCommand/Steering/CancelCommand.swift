@@ -9,7 +9,8 @@ struct CancelCommand: ParsableCommand {
         abstract: "Cancel commands.",
         discussion: """
             A command that no worker executes is cancelled at once. For a running one the request is recorded, and its \
-            worker ends it, unless the destination has already accepted it.
+            worker ends it, unless the destination has already accepted it. One that was given up is put away: it becomes \
+            cancelled, its reason keeps the cause, and a flow or batch that has counted it stays as it is.
 
             Name the commands by their ids, or by the filters of “sluice list”: all that they admit and that have not \
             ended are cancelled. On a terminal it tells their number, and asks.
@@ -18,6 +19,7 @@ struct CancelCommand: ParsableCommand {
               sluice cancel 01998b5e-7c1a-7d2e-9f00-3b6a1c2d4e5f
               sluice cancel --destination https://host --qos background
               sluice cancel --status new --older-than 2d --dry-run
+              sluice cancel --status gaveUp --error "404" --older-than 30d
             """)
 
     @OptionGroup var data: DataOptions

@@ -91,7 +91,9 @@ extension MemoryStore {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             if let row = shard.rows[id], !row.isUnchanged(since: newest) { return .outdated }
-            guard let outcome = shard.cancel(id, reason: reason, now: now) else { throw StoreError.noCommand(id) }
+            guard let outcome = shard.cancel(id, reason: reason, putsAway: true, now: now) else {
+                throw StoreError.noCommand(id)
+            }
             let others = shard.takeEffects()
             switch outcome {
             case .cancelled(let effects): return .cancelled(effects.followed(by: others))
@@ -163,11 +165,18 @@ extension MemoryStore {
 
 extension MemoryShard {
     /// Nil where there is no such command.
-    mutating func cancel(_ id: CommandID, reason: String, now: Timestamp) -> CancelOutcome? {
+    /// - Parameter putsAway: cancels also a command that was given up.
+    mutating func cancel(
+        _ id: CommandID, reason: String, putsAway: Bool = false, now: Timestamp
+    ) -> CancelOutcome? {
         let number = number
         return change(id) { row, changes -> CancelOutcome in
             var effects = Effects()
-            switch row.cancel(reason: reason, now: now, &changes) {
+            let outcome =
+                putsAway
+                ? row.cancelOrPutAway(reason: reason, now: now, &changes)
+                : row.cancel(reason: reason, now: now, &changes)
+            switch outcome {
             case .cancelled(let transition):
                 effects.events = [row.event(transition, shard: number)]
                 return .cancelled(effects)

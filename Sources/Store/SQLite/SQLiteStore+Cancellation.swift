@@ -7,7 +7,7 @@ extension SQLiteStore {
         let (outcome, others) = try change(id) { row, connection throws(StoreError) in
             guard row.isUnchanged(since: newest) else { return (CancelOutcome.outdated, false) }
             var effects = Effects()
-            switch row.cancel(reason: reason, now: now, &connection.changes) {
+            switch row.cancelOrPutAway(reason: reason, now: now, &connection.changes) {
             case .cancelled(let transition):
                 effects.events = [self.event(row, transition)]
                 return (CancelOutcome.cancelled(effects), true)

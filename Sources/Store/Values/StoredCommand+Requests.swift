@@ -34,6 +34,17 @@ extension StoredCommand {
         }
     }
 
+    /// As ``cancel(reason:now:_:)``, also for a command that was given up, which a person puts away. A flow or batch that has
+    /// counted its end keeps it, because one end follows another.
+    mutating func cancelOrPutAway(
+        reason: String, now: Timestamp, _ changes: inout TransactionChanges
+    ) -> Cancellation {
+        guard command.status == .tooManyTimes, !holdsKey else { return cancel(reason: reason, now: now, &changes) }
+        let text = "\(reason), after it was given up" + (command.reason.map { ": \($0)" } ?? "")
+        command.reason = text
+        return .cancelled(move(to: .cancelled, reason: text, seat: nil, now: now, &changes))
+    }
+
     /// Makes an ended or failed command run again. It takes its unique key back, unless the key's period has
     /// lapsed. The caller must have found the key free.
     /// - Parameters:

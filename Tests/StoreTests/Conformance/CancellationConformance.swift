@@ -26,9 +26,25 @@ import Testing
             #expect(row.id == id && row.claim == 1)
             #expect(try subject.status(id) == status)
             #expect(try subject.store.cancellationRequests(shard: id.shard(of: 4)).map(\.id) == [id])
-        case .success, .cancelled, .tooManyTimes: #expect(outcome == .ended(status))
+        case .tooManyTimes:
+            guard case .cancelled(let effects) = outcome, let reason = effects.events.first?.transition.reason else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(reason.hasPrefix("not wanted any more, after it was given up"), "\(reason)")
+            #expect(try subject.status(id) == .cancelled && subject.store.command(id)?.reason == reason)
+            #expect(try subject.store.cancel(id, reason: "again", now: .base) == .ended(.cancelled))
+        case .success, .cancelled: #expect(outcome == .ended(status))
         }
         #expect(try subject.countsAreTrue())
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a cancellation of many commands puts none away`(_ kind: StoreKind) throws {
+        let subject = try StoreUnderTest(kind)
+        let id = try subject.make(.tooManyTimes)
+        _ = try subject.store.cancel([id], shard: id.shard(of: 4), reason: "unreachable", now: .base)
+        #expect(try subject.status(id) == .tooManyTimes)
     }
 
     @Test(arguments: StoreKind.allCases)
