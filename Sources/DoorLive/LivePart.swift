@@ -63,7 +63,7 @@ package final class LivePart: DoorPart {
         while true {
             try await Task.sleep(for: Self.permissionInterval)
             await registry.checkPermissions { principal, fields in
-                await context.authenticator.stillPermits(principal, .read, fields: fields)
+                await context.authenticator.stillPermits(principal, [.read], fields: fields)
             }
         }
     }

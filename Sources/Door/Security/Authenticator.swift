@@ -74,10 +74,11 @@ package final class Authenticator: Sendable {
             : .unauthorized(.session, "The session has ended; log in again.")
     }
 
-    /// Whether a principal that was authenticated still has a scope, for a response that lasts. Neither a use of the
-    /// token or the session nor a failure of the client is counted. While the tokens cannot be read, it has.
+    /// Whether a principal that was authenticated still has one of some scopes, for a request or a response that lasts.
+    /// Neither a use of the token or the session nor a failure of the client is counted. While the tokens cannot be read,
+    /// it has.
     /// - Parameter fields: of its request.
-    package func stillPermits(_ principal: Principal, _ scope: Scope, fields: HTTPFields) async -> Bool {
+    package func stillPermits(_ principal: Principal, _ scopes: Set<Scope>, fields: HTTPFields) async -> Bool {
         if principal.isSession {
             let now = clock()
             let hasSession = state.withLock { state in
@@ -89,7 +90,7 @@ package final class Authenticator: Sendable {
         }
         do throws(StoreError) {
             guard let record = try await tokens.token(principal.token) else { return false }
-            return record.state(at: clock()) == .usable && record.scopes.contains(scope)
+            return record.state(at: clock()) == .usable && !record.scopes.isDisjoint(with: scopes)
         } catch {
             return true
         }

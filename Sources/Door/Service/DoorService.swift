@@ -131,10 +131,11 @@ package struct DoorService: Service {
             for part in parts { part.observe(request) }
         }
         let door = DoorServer(
-            server, endpoints: endpoints, logger: logger, statistics: context.statistics, observe: observe
-        ) { request throws(Problem) in
-            try await authenticator.authenticate(request.fields, client: request.client)
-        }
+            server, endpoints: endpoints, logger: logger, statistics: context.statistics, observe: observe,
+            stillPermits: { await authenticator.stillPermits($0, $1, fields: $2) },
+            authenticate: { request throws(Problem) in
+                try await authenticator.authenticate(request.fields, client: request.client)
+            })
         do {
             try await withGracefulShutdownHandler {
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -310,15 +310,15 @@ struct AuthenticatorTests {
         let fields = bed.bearer(token.text)
         let principal = try await bed.authenticator.authenticate(fields, client: "192.0.2.1")
         let counts = bed.authenticator.failureCounts
-        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields))
-        #expect(await !bed.authenticator.stillPermits(principal, .control, fields: fields))
+        #expect(await bed.authenticator.stillPermits(principal, [.read], fields: fields))
+        #expect(await !bed.authenticator.stillPermits(principal, [.control], fields: fields))
         bed.pass(.seconds(60))
-        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields))
+        #expect(await !bed.authenticator.stillPermits(principal, [.read], fields: fields))
         let other = try bed.add("gone")
         let second = try await bed.authenticator.authenticate(bed.bearer(other.text), client: "192.0.2.1")
         _ = try bed.store.revoke(other.id, now: bed.time.value)
         bed.pass(.milliseconds(500))
-        #expect(await !bed.authenticator.stillPermits(second, .read, fields: bed.bearer(other.text)))
+        #expect(await !bed.authenticator.stillPermits(second, [.read], fields: bed.bearer(other.text)))
         #expect(bed.authenticator.failureCounts == counts && bed.delays.value.isEmpty)
     }
 
@@ -331,12 +331,12 @@ struct AuthenticatorTests {
                 bed.cookie(try await bed.authenticator.logIn(token: token.text, client: "192.0.2.1").cookie))
         }
         let principal = try await bed.authenticator.authenticate(fields[0], client: "192.0.2.1")
-        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
+        #expect(await bed.authenticator.stillPermits(principal, [.read], fields: fields[0]))
         _ = await bed.authenticator.logOut(fields[0])
-        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields[0]))
+        #expect(await !bed.authenticator.stillPermits(principal, [.read], fields: fields[0]))
         bed.pass(.seconds(6 * 3600))
-        #expect(await bed.authenticator.stillPermits(principal, .read, fields: fields[1]))
+        #expect(await bed.authenticator.stillPermits(principal, [.read], fields: fields[1]))
         bed.pass(.seconds(6 * 3600))
-        #expect(await !bed.authenticator.stillPermits(principal, .read, fields: fields[1]))
+        #expect(await !bed.authenticator.stillPermits(principal, [.read], fields: fields[1]))
     }
 }

@@ -40,13 +40,15 @@ struct TestDoor: Sendable {
         var endpoints: [Endpoint]
         var configuration = DoorServerConfiguration()
         var authenticate: Dispatcher.Authenticate = { _ throws(Problem) in nil }
+        var stillPermits: @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true }
         var observe: @Sendable (CompletedRequest) -> Void = { _ in }
 
         func run(_ body: (TestDoor) async throws -> Void) async throws {
             var logger = Logger(label: "door")
             logger.logLevel = .critical
             let server = DoorServer(
-                configuration, endpoints: endpoints, logger: logger, observe: observe, authenticate: authenticate)
+                configuration, endpoints: endpoints, logger: logger, observe: observe, stillPermits: stillPermits,
+                authenticate: authenticate)
             let services = ServiceGroup(services: [server], gracefulShutdownSignals: [], logger: logger)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await services.run() }

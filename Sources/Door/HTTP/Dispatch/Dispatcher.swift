@@ -1,5 +1,5 @@
 internal import Commands
-internal import HTTPTypes
+package import HTTPTypes
 package import Hummingbird
 package import Logging
 
@@ -24,21 +24,26 @@ package struct Dispatcher: Sendable {
     private let originCheck: OriginCheck
     private let originRefusals: OriginRefusals
     private let authenticate: Authenticate
+    private let rights: RightsWatch
     private let logger: Logger
 
     /// - Parameters:
     ///   - basePath: begins the URLs of the types of problems.
     ///   - allowedOrigins: pages that may send changes with a cookie, in addition to those of the door.
     ///   - statistics: count the requests of other origins.
+    ///   - stillPermits: whether a principal still has one of the scopes, while a body arrives.
     package init(
         _ endpoints: [Endpoint], basePath: String, allowedOrigins: [String], logger: Logger,
-        statistics: DoorStatistics = DoorStatistics(), authenticate: @escaping Authenticate
+        statistics: DoorStatistics = DoorStatistics(),
+        stillPermits: @escaping @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true },
+        authenticate: @escaping Authenticate
     ) {
         routes = RouteTable(endpoints)
         self.basePath = basePath
         originCheck = OriginCheck(allowedOrigins: allowedOrigins)
         originRefusals = OriginRefusals(statistics: statistics, logger: logger)
         self.authenticate = authenticate
+        rights = RightsWatch(stillPermits)
         self.logger = logger
     }
 
@@ -100,8 +105,9 @@ package struct Dispatcher: Sendable {
         if method.scopes == nil || request.fields.contains(.cookie) {
             try checkOrigin(request, host: host)
         }
-        if let scopes = method.scopes { try await permit(&request, scopes) }
-        return try await method.handle(request)
+        guard let scopes = method.scopes else { return try await method.handle(request) }
+        try await permit(&request, scopes)
+        return try await rights.run(request, scopes, method.handle)
     }
 
     private func checkOrigin(_ request: DoorRequest, host: String) throws(Problem) {

@@ -1,3 +1,4 @@
+package import HTTPTypes
 package import Logging
 internal import NIOCore
 internal import ServiceLifecycle
@@ -17,11 +18,13 @@ package struct DoorServer: Service {
 
     /// - Parameters:
     ///   - observe: called after each response, on the task of the connection: it must not block.
+    ///   - stillPermits: as in ``Dispatcher``.
     ///   - authenticate: called for endpoints that need a token.
     package init(
         _ configuration: DoorServerConfiguration, endpoints: [Endpoint], logger: Logger,
         statistics: DoorStatistics = DoorStatistics(),
         observe: @escaping @Sendable (CompletedRequest) -> Void = { _ in },
+        stillPermits: @escaping @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true },
         authenticate: @escaping Dispatcher.Authenticate
     ) {
         self.configuration = configuration
@@ -30,7 +33,7 @@ package struct DoorServer: Service {
         self.observe = observe
         dispatcher = Dispatcher(
             endpoints, basePath: configuration.basePath, allowedOrigins: configuration.allowedOrigins, logger: logger,
-            statistics: statistics, authenticate: authenticate)
+            statistics: statistics, stillPermits: stillPermits, authenticate: authenticate)
     }
 
     /// Waits until the server listens.
