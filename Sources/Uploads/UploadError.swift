@@ -27,6 +27,8 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case interrupted
         /// The disk, or the share of the client, has too little room.
         case noSpace
+        /// The token has too many open uploads, or makes too many without bytes. Try again after the time.
+        case tooMany(wait: Duration)
         /// The door ends, or the store cannot be used now. Try again.
         case unavailable
         /// Another request with the same idempotency key runs.

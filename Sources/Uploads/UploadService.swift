@@ -14,7 +14,7 @@ package protocol UploadService: Sendable {
     ///   - key: nil where the client sent none.
     /// - Returns: the upload, or the one that was made with the same key. Bytes of the request go to it by an append that
     ///   ``UploadAppend/isRepeat``.
-    /// - Throws: `tooLarge`, `noSpace`, `invalid` where the route does not take it, and `keyInUse` or `keyConflict`.
+    /// - Throws: `tooLarge`, `noSpace`, `tooMany`, `invalid` where the route does not take it, and `keyInUse` or `keyConflict`.
     func create(_ facts: UploadFacts, length: Int64?, key: IdempotencyKey?) async throws(UploadError) -> Upload
     /// Takes an upload of at most ``UploadLimits/maxRowSize`` bytes as a whole.
     /// - Parameter key: as in ``create(_:length:key:)``; other bytes with the same key are a `keyConflict`.

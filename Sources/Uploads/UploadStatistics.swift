@@ -68,7 +68,7 @@ extension UploadError {
         case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, inconsistentStatement, complete, isFinal,
             unfinishedPart,
             checksumMismatch
-        case digestMismatch, interrupted, noSpace, unavailable, keyInUse, keyConflict, invalid, failed
+        case digestMismatch, interrupted, noSpace, tooMany, unavailable, keyInUse, keyConflict, invalid, failed
     }
 
     package var kind: Kind {
@@ -86,6 +86,7 @@ extension UploadError {
         case .digestMismatch: .digestMismatch
         case .interrupted: .interrupted
         case .noSpace: .noSpace
+        case .tooMany: .tooMany
         case .unavailable: .unavailable
         case .keyInUse: .keyInUse
         case .keyConflict: .keyConflict

@@ -20,7 +20,8 @@ package struct DoorConfiguration: Sendable, Equatable {
     package var sendsInterimResponses = true
     /// `door.certificate` and `door.key`: files in PEM form; nil: plain HTTP.
     package var certificate: CertificateFiles?
-    /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`.
+    /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`, `door.tokenQuota`,
+    /// `door.tokenUploads`, `door.tokenCreations`.
     package var limits = UploadLimits()
     /// The section `door.submit`.
     package var submit = SubmitAllowance()
@@ -73,6 +74,13 @@ package struct DoorConfiguration: Sendable, Equatable {
         limits.maxSize = try size("maxUploadSize") ?? limits.maxSize
         limits.quota = try size("uploadQuota")
         limits.minFree = try size("minFreeSpace") ?? limits.minFree
+        limits.tokenQuota = try size("tokenQuota")
+        func count(_ name: String) throws(SettingsError) -> Int? {
+            try reader.value(
+                ["door", name], takes: "a number from 1 on", parse: { Int($0).flatMap { $0 > 0 ? $0 : nil } })
+        }
+        limits.maxTokenUploads = try count("tokenUploads") ?? limits.maxTokenUploads
+        limits.maxTokenCreations = try count("tokenCreations") ?? limits.maxTokenCreations
         try reader.read(&limits.maxAge, ["door", "uploadMaxAge"])
         submit = try SubmitAllowance(reading: &reader)
     }

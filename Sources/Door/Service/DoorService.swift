@@ -154,6 +154,7 @@ package struct DoorService: Service {
                                 openUploads: recovery.open))
                         try await Self.tidy(engine)
                     }
+                    group.addTask { [client] in try await Self.report(engine, to: client.directory.run) }
                     group.addTask { try await Self.beat(lock, in: client.directory.run.pulse(.door)) }
                     for part in parts {
                         group.addTask {
@@ -187,6 +188,14 @@ package struct DoorService: Service {
     private static func tidy(_ engine: UploadEngine) async throws {
         while true {
             if await engine.tidy() == 0 { try await Task.sleep(for: .seconds(1)) }
+        }
+    }
+
+    /// Tells other processes how full the spool is.
+    private static func report(_ engine: UploadEngine, to run: RunDirectory) async throws {
+        while true {
+            await engine.reportFigures(to: run)
+            try await Task.sleep(for: .seconds(1))
         }
     }
 

@@ -14,6 +14,7 @@ enum UploadProblems {
         case .offsetMismatch(let expected): problem.members.append(.init("expected-offset", .integer(expected)))
         case .tooLarge(let limit): problem.members.append(.init("limit", .integer(limit)))
         case .unavailable: problem.fields[.retryAfter] = retryAfter
+        case .tooMany(let wait): problem.fields[.retryAfter] = "\(Int(wait.seconds.rounded(.up)))"
         default: break
         }
         return problem
@@ -29,6 +30,7 @@ enum UploadProblems {
         case .checksumMismatch, .digestMismatch: .badRequest
         case .isFinal: .forbidden
         case .noSpace: .insufficientStorage
+        case .tooMany: .tooManyRequests
         case .unavailable: .serviceUnavailable
         case .keyConflict, .inconsistentStatement: .unprocessableContent
         case .failed: .internalServerError
@@ -51,6 +53,7 @@ enum UploadProblems {
         case .digestMismatch: "digest-mismatch"
         case .interrupted: "upload-interrupted"
         case .noSpace: "insufficient-storage"
+        case .tooMany: "too-many-uploads"
         case .unavailable: "unavailable"
         case .keyInUse: "idempotency-key-in-use"
         case .keyConflict: "idempotency-key-conflict"

@@ -34,6 +34,9 @@ extension ProblemType {
             "Ask for the offset, and go on from there."),
         ProblemType("partial-content", "Content-Range is not a part of an upload.", "Append with PATCH."),
         ProblemType("route-forbidden", "The token may not use the route of the upload any more.", "Use another token."),
+        ProblemType(
+            "too-many-uploads", "The token has too many open uploads, or makes too many without bytes.",
+            "Finish or delete some of them, or go on after Retry-After."),
         ProblemType("unavailable", "The server cannot take bytes now.", "Go on after Retry-After."),
         ProblemType("unfinished-part", "A part of a concatenation is missing or not complete.", "Complete the part."),
         ProblemType(

@@ -65,11 +65,8 @@ struct ReadinessCheck: Sendable {
 
     private static func checkSpool(_ context: DoorContext, _ readiness: inout Readiness) async {
         do throws(UploadError) {
-            let spool = try await context.uploads.spoolFigures()
-            guard spool.free < spool.floor else { return }
-            readiness.fail(
-                .spool,
-                "The disk of the spool has \(spool.free) free bytes, and \(spool.floor) must stay free; make room.")
+            guard let problem = try await context.uploads.spoolFigures().problem else { return }
+            readiness.fail(.spool, "\(problem.prefix(1).uppercased())\(problem.dropFirst()).")
         } catch {
             readiness.fail(.spool, "The spool cannot be used: \(error.message)")
         }

@@ -20,15 +20,15 @@ package struct QueueCondition: Sendable {
     /// Reads what can be read. Takes a second where a shard is locked.
     /// - Parameters:
     ///   - links: of this moment.
-    ///   - uploadFloor: bytes that uploads leave free (`door.minFreeSpace`).
+    ///   - uploadProblem: why the door refuses uploads of any size.
     package init(
-        _ instance: Instance, links: [LinkReport], uploadFloor: Int64, now: Timestamp = .now
+        _ instance: Instance, links: [LinkReport], uploadProblem: String? = nil, now: Timestamp = .now
     ) throws(StoreError) {
         let workers = try instance.workers()
         stalled =
             [instance.stalledCoordinator, instance.stalledDoor].compactMap(\.self) + workers.compactMap(\.stalled)
         lockedShards = instance.lockedShards()
-        fullDisks = DiskRoom.problems(instance.directory, uploadFloor: uploadFloor)
+        fullDisks = DiskRoom.problems(instance.directory) + [uploadProblem].compactMap(\.self)
         let counts = try instance.store.counts()
         guard counts[.new] + counts[.error] > 0 else { return }
         causes = try instance.waitCauses(
@@ -93,18 +93,12 @@ private enum DiskRoom {
     /// The room that the log of a shard takes between two checkpoints.
     static let storeFloor: Int64 = 32 << 20
 
-    static func problems(_ directory: DataDirectory, uploadFloor: Int64) -> [String] {
+    static func problems(_ directory: DataDirectory) -> [String] {
         var problems: [String] = []
         if let free = free(directory.path), free < storeFloor {
             problems.append(
                 "the disk of \(directory.path) has \(Figures.bytes(free)) free: the store stops when it is full; make room"
             )
-        }
-        // Uploads have a directory once a door has run.
-        if let free = free(directory.uploads), free < uploadFloor {
-            problems.append(
-                "the disk of \(directory.uploads) has \(Figures.bytes(free)) free, of which \(Figures.bytes(uploadFloor)) must "
-                    + "stay free: uploads are refused; make room, or set door.minFreeSpace")
         }
         return problems
     }

@@ -88,7 +88,7 @@ struct StatusCommand: AsyncParsableCommand {
             .init("clockHold", try store.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
         let condition = try QueueCondition(
-            instance, links: links, uploadFloor: await QueueCondition.uploadFloor(data, instance.directory))
+            instance, links: links, uploadProblem: await QueueCondition.uploadProblem(data, instance))
         members.append(.init("waiting", .array(condition.causes.map(\.json))))
         members += try instance.relations().members
         members += [
@@ -134,7 +134,7 @@ struct StatusCommand: AsyncParsableCommand {
         for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
         let overview = try await LinkSource(instance).overview(limit: links.limit)
         let condition = try QueueCondition(
-            instance, links: overview.shown, uploadFloor: await QueueCondition.uploadFloor(data, instance.directory))
+            instance, links: overview.shown, uploadProblem: await QueueCondition.uploadProblem(data, instance))
         for worker in condition.stalled where worker.name.hasPrefix("worker") {
             Output.line("stalled      \(worker.name): \(worker.clause); \(worker.remedy)")
         }

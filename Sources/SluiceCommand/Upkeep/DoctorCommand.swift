@@ -33,9 +33,10 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
+        let limits = await QueueCondition.uploadLimits(data, directory)
         let others =
             await ConfigurationCheck(data).findings() + StoredDataCheck(directory).findings()
-            + SpooledDataCheck(directory).findings() + condition()
+            + SpooledDataCheck(directory, limits).findings() + condition()
         let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Door
 internal import Host
 internal import Inspection
 internal import Store
@@ -8,11 +9,16 @@ internal import Uploads
 /// The checks of `doctor` on the door and its uploads. It changes nothing.
 struct SpooledDataCheck {
     private let directory: DataDirectory
+    private let limits: UploadLimits
 
     /// Damaged uploads that are listed.
     private static let maxDamaged = 20
 
-    init(_ directory: DataDirectory) { self.directory = directory }
+    /// - Parameter limits: of the configuration.
+    init(_ directory: DataDirectory, _ limits: UploadLimits) {
+        self.directory = directory
+        self.limits = limits
+    }
 
     func findings() -> [Finding] {
         // The check of the shards says why there is no store.
@@ -36,7 +42,9 @@ struct SpooledDataCheck {
             // The check of the shards says why one cannot be read.
             try? check.run(shard: shard, into: &result)
         }
-        let summary = "\(result.open) open, \(result.complete) complete, \(Figures.bytes(result.bytes)) in the spool"
+        let figures = SpoolFigures.read(directory, limits) { result.bytes }
+        let summary =
+            "\(result.open) open, \(result.complete) complete; spool \(figures?.summary ?? Figures.bytes(result.bytes))"
         var findings = [Finding("uploads", .ok, summary)]
         if result.lacksAll, !hasMark(store) {
             findings.append(Finding("uploads", .broken, result.absence(of: spool)))

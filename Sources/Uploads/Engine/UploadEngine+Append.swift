@@ -38,8 +38,8 @@ extension UploadEngine {
         let length = upload.length ?? request.statedLength
         let limit = min(length ?? .max, maxSize(upload.facts))
         try request.check(upload, length: length, limit: limit)
-        // Known only now: the creation has promised room for a step.
-        if let length, upload.length == nil { try await reserve(id, length...length) }
+        // Known only now: the creation was not refused for it.
+        if let length, upload.length == nil { try await checkRoom(for: length, of: upload) }
         let file = try await openFile(of: upload)
         let checkpoints = UploadCheckpoints(
             self, file, upload: upload, length: request.statedLength, progress: progress)
@@ -47,10 +47,7 @@ extension UploadEngine {
             file, on: disk, of: upload, start: request.offset, limit: limit,
             algorithms: algorithms(request, upload), checksum: request.checksum,
             partSize: { [self] in partSize() },
-            reserve: { [self] end throws(UploadError) in
-                guard length == nil else { return }
-                try await reserveStep(id, from: end, limit: limit)
-            },
+            reserve: { [self] end throws(UploadError) in try await reserve(id, file, to: end, limit: limit) },
             written: { [statistics] bytes in
                 statistics.received(upload, bytes: Int64(bytes.count))
                 if !request.isVerified { checkpoints.written(bytes.upperBound) }

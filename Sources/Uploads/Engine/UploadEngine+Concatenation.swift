@@ -83,6 +83,7 @@ extension UploadEngine {
 
     private func join(_ parts: [CommandID], _ final: Upload) async throws(UploadError) -> Upload {
         let file = try await onDisk { [path = spool.file(of: final.id)] () throws(SystemError) in try SpoolFile(path) }
+        if let length = final.length { try await reserve(final.id, file, to: length, limit: length) }
         var end: Int64 = 0
         var unsynced: Int64 = 0
         for part in parts {

@@ -112,7 +112,8 @@ extension UploadEngine {
     ) async throws(UploadError) {
         switch upload.state {
         case .ended: await dropBytes(of: upload)
-        case .complete: space.withLock { $0.add(upload.id, size: upload.offset, unallocated: 0) }
+        case .complete:
+            space.withLock { $0.add(upload.id, size: upload.offset, token: upload.facts.token, isOpen: false) }
         case .open:
             if case .final? = upload.facts.concatenation {
                 // Its client sends no bytes to it, and repeats the request that makes it.
@@ -129,13 +130,13 @@ extension UploadEngine {
                 return
             }
             recovery.open += 1
-            guard found.size >= upload.offset else {
+            guard found >= upload.offset else {
                 recovery.lost.append(upload.id)
-                let reason = "its file in the spool has \(found.size) bytes instead of \(upload.offset)"
+                let reason = "its file in the spool has \(found) bytes instead of \(upload.offset)"
                 logger.error("Upload \(upload.id) cannot go on: \(reason).")
                 return try await end(upload.id, reason: reason)
             }
-            if found.size > upload.offset { recovery.truncated += 1 }
+            if found > upload.offset { recovery.truncated += 1 }
         }
     }
 
@@ -143,22 +144,16 @@ extension UploadEngine {
 
     /// Brings the file of an open upload to its offset, and counts its room.
     /// - Returns: the size that it had, which may be too small; nil where it is missing.
-    private func bringToOffset(_ upload: Upload) async throws(UploadError) -> (size: Int64, isAllocated: Bool)? {
+    private func bringToOffset(_ upload: Upload) async throws(UploadError) -> Int64? {
         let path = spool.file(of: upload.id)
-        let found = try await onDisk { () throws(SystemError) -> (size: Int64, isAllocated: Bool)? in
+        let found = try await onDisk { () throws(SystemError) -> Int64? in
             guard let file = try SpoolFile.open(path, at: upload.offset) else { return nil }
             let size = try file.size
-            guard size >= upload.offset else { return (size, false) }
-            // Blocks that were reserved go with the bytes, and are reserved again.
+            // Blocks that were set aside after the bytes go with the bytes beyond the offset.
             if size > upload.offset { try file.truncate(to: upload.offset) }
-            var isAllocated = false
-            if let length = upload.length { isAllocated = try file.reserve(length) }
-            return (size, isAllocated)
+            return size
         }
-        let size = upload.length ?? upload.offset
-        space.withLock {
-            $0.add(upload.id, size: size, unallocated: found?.isAllocated ?? false ? 0 : size - upload.offset)
-        }
+        space.withLock { $0.add(upload.id, size: upload.offset, token: upload.facts.token, isOpen: true) }
         missing.withLock { missing in
             if found == nil { missing.insert(upload.id) } else { missing.remove(upload.id) }
         }
@@ -168,7 +163,7 @@ extension UploadEngine {
     /// - Throws: `unavailable` while the file of an open upload is missing that was missing before.
     func requireFile(of upload: Upload) async throws(UploadError) {
         guard upload.state == .open, missing.withLock({ $0.contains(upload.id) }) else { return }
-        guard let found = try await bringToOffset(upload), found.size >= upload.offset else {
+        guard let found = try await bringToOffset(upload), found >= upload.offset else {
             throw .isMissing(upload)
         }
     }

@@ -53,9 +53,10 @@ extension UploadEngine {
         upload.idempotencyKey = key?.stored
         upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
         upload.fingerprint?.content = sha256
-        try await reserve(upload.id, length...length)
+        space.withLock { $0.add(upload.id, size: 0, token: facts.token, isOpen: false) }
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
+            try await reserve(upload.id, nil, to: length, limit: length)
             try await onDisk { () throws(SystemError) in
                 let file = try SpoolFile(path)
                 try file.write(bytes, at: 0)

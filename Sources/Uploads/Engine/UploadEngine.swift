@@ -118,81 +118,18 @@ package final class UploadEngine: UploadService {
         upload.idempotencyKey = key?.stored
         upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
         upload.storage = .file
-        if let length {
-            try await reserve(upload.id, length...length)
-        } else {
-            try await reserveStep(upload.id, from: 1, limit: maxSize(facts))
-        }
+        try await admit(upload, length: length)
         var isKept = false
         defer { if !isKept { space.withLock { $0.release(upload.id) } } }
         // Before the file, so that every file has a row.
         _ = try await commit(.create(upload))
         isKept = true
         statistics.created(upload)
-        if let length, length > 0 {
-            do throws(UploadError) {
-                let isAllocated = try await onDisk { [path = spool.file(of: upload.id)] () throws(SystemError) in
-                    try SpoolFile(path).reserve(length)
-                }
-                if isAllocated { space.withLock { $0.allocated(upload.id) } }
-            } catch {
-                try? await end(upload.id, reason: error.message)
-                throw error
-            }
-        }
         if length == 0, facts.concatenation == nil || facts.concatenation == .partial, facts.origin == .tus {
             // A client sends no bytes to an empty upload.
             return try await append(UploadAppend(offset: 0, size: 0, completion: .atLength), to: upload.id) { _ in }
         }
         return upload
-    }
-
-    // MARK: Space
-
-    /// Room is promised in steps to an upload whose length is not known.
-    private static let reservationStep: Int64 = 64 << 20
-
-    /// Promises room in the spool to an upload whose length is not known.
-    /// - Parameters:
-    ///   - end: bytes that it needs now.
-    ///   - limit: the size that it may have.
-    /// - Throws: `noSpace`.
-    func reserveStep(_ id: CommandID, from end: Int64, limit: Int64) async throws(UploadError) {
-        let step = Self.reservationStep
-        let next = (end + step - 1) / step * step
-        try await reserve(id, end...max(end, min(next, limit)))
-    }
-
-    /// Promises room in the spool.
-    /// - Parameter size: the bytes that the upload needs, and those that it gets where there is room.
-    /// - Throws: `noSpace`.
-    func reserve(_ id: CommandID, _ size: ClosedRange<Int64>) async throws(UploadError) {
-        guard space.withLock({ $0.size(of: id) < size.lowerBound }) else { return }
-        let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
-        guard free.files > 1000 else {
-            throw UploadError(.noSpace, "The file system of the spool has too few free inodes; remove files there.")
-        }
-        let refusal = space.withLock { space -> SpoolSpace.Refusal? in
-            do throws(SpoolSpace.Refusal) {
-                try space.reserve(id, size: size, free: free.bytes, minFree: limits.minFree, quota: limits.quota)
-                return nil
-            } catch {
-                return error
-            }
-        }
-        switch refusal {
-        case nil: return
-        case .quota(let available)?:
-            throw UploadError(
-                .noSpace,
-                "The spool has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); wait until others "
-                    + "are sent on, or raise the quota.")
-        case .disk(let available)?:
-            throw UploadError(
-                .noSpace,
-                "The disk of the spool has room for \(available) more bytes of uploads, and this one needs \(size.lowerBound); "
-                    + "make room, or try later.")
-        }
     }
 
     // MARK: Reading

@@ -1,22 +1,82 @@
+internal import Commands
+internal import Glibc
 internal import Host
+internal import Logging
+package import Store
 internal import Synchronization
 
-/// How full the spool is, in bytes.
+/// How full the spool is, in bytes. The door refuses uploads by these figures, and `/readyz`, `doctor`, `status` and the pages
+/// show them.
 package struct SpoolFigures: Sendable, Equatable {
-    /// Of all uploads in the spool, with the bytes that they were promised.
+    /// Of all uploads in the spool, with the room that they have taken.
     package var used: Int64
-    /// Promised, and not set aside by the disk yet.
+    /// Taken, and not set aside by the disk yet.
     package var promised: Int64
     /// Free on the disk.
     package var free: Int64
     /// Left free by uploads.
     package var floor: Int64
+    /// That uploads may use; nil: all but the floor.
+    package var quota: Int64?
 
-    package init(used: Int64, promised: Int64, free: Int64, floor: Int64) {
+    package init(used: Int64, promised: Int64, free: Int64, floor: Int64, quota: Int64? = nil) {
         self.used = used
         self.promised = promised
         self.free = free
         self.floor = floor
+        self.quota = quota
+    }
+
+    /// Bytes that uploads may still take. Where it is 0, all are refused.
+    package var room: Int64 { max(min(quota.map { $0 - used } ?? .max, free - promised - floor), 0) }
+
+    // MARK: Other processes
+
+    /// The file in which the door tells other processes its figures.
+    private static func path(_ run: RunDirectory) -> String { "\(run.path)/door.spool" }
+
+    /// The figures of a door that runs, as it has written them; else those of the rows and of the disk.
+    /// - Parameters:
+    ///   - bytes: that the rows have in the spool.
+    ///   - limits: of the configuration.
+    /// - Returns: nil where there is no spool.
+    package static func read(
+        _ directory: DataDirectory, _ limits: UploadLimits, bytes: () -> Int64
+    ) -> SpoolFigures? {
+        if directory.run.probe(.door).isHeld, let figures = read(directory.run) { return figures }
+        guard let free = try? SpoolDirectory(path: directory.uploads).free else { return nil }
+        return SpoolFigures(used: bytes(), promised: 0, free: free.bytes, floor: limits.minFree, quota: limits.quota)
+    }
+
+    static func read(_ run: RunDirectory) -> SpoolFigures? {
+        guard let text = TextFile.read(path(run)), let json = try? JSONValue(parsing: Array(text.utf8)) else {
+            return nil
+        }
+        return SpoolFigures(json)
+    }
+
+    /// Writes the figures for other processes. Blocks.
+    func write(to run: RunDirectory) throws(SystemError) {
+        let path = Self.path(run)
+        let file = try SpoolFile("\(path).new")
+        let text = Array(json.text.utf8)
+        try file.write(text, at: 0)
+        try file.truncate(to: Int64(text.count))
+        guard rename("\(path).new", path) == 0 else { throw SystemError("replace", path) }
+    }
+
+    private var json: JSONValue {
+        [
+            "used": .integer(used), "promised": .integer(promised), "free": .integer(free), "floor": .integer(floor),
+            "quota": quota.map { .integer($0) } ?? .null,
+        ]
+    }
+
+    private init?(_ json: JSONValue) {
+        guard let used = json["used"]?.integer, let promised = json["promised"]?.integer,
+            let free = json["free"]?.integer, let floor = json["floor"]?.integer
+        else { return nil }
+        self.init(used: used, promised: promised, free: free, floor: floor, quota: json["quota"]?.integer)
     }
 }
 
@@ -25,6 +85,17 @@ extension UploadEngine {
     package func spoolFigures() async throws(UploadError) -> SpoolFigures {
         let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
         let space = space.withLock { $0 }
-        return SpoolFigures(used: space.used, promised: space.unallocated, free: free.bytes, floor: limits.minFree)
+        return SpoolFigures(
+            used: space.used, promised: space.unallocated, free: free.bytes, floor: limits.minFree, quota: limits.quota)
+    }
+
+    /// Tells other processes the figures.
+    package func reportFigures(to run: RunDirectory) async {
+        do throws(UploadError) {
+            let figures = try await spoolFigures()
+            try await onDisk { () throws(SystemError) in try figures.write(to: run) }
+        } catch {
+            logger.debug("The figures of the spool cannot be told: \(error)")
+        }
     }
 }

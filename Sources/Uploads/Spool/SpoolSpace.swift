@@ -1,16 +1,35 @@
 internal import Commands
+internal import Host
 
-/// The room in the spool that uploads have been promised. Pure.
+/// The room in the spool that uploads have, and the part of it that each token has. Pure.
+///
+/// Room is taken in steps behind the bytes that arrive. A creation takes none, so that a client without bytes keeps no room
+/// from others.
 struct SpoolSpace: Sendable, Equatable {
     /// Bytes of one upload.
     private struct Share: Equatable {
         /// Those that count towards the quota.
-        var size: Int64
+        var size: Int64 = 0
         /// Those of them for which the disk has not set blocks aside.
-        var unallocated: Int64
+        var unallocated: Int64 = 0
+        /// Nil where the door asks for none.
+        var token: String?
+        /// Whether it takes bytes.
+        var isOpen = true
+    }
+
+    /// The room that uploads may take now.
+    struct Room: Sendable, Equatable {
+        /// That the quota leaves; nil without one.
+        var quota: Int64?
+        /// That the disk leaves.
+        var disk: Int64
+
+        var bytes: Int64 { max(min(quota ?? .max, disk), 0) }
     }
 
     private var shares: [CommandID: Share] = [:]
+    private var tokens: [String: TokenShare] = [:]
     /// Bytes of all uploads in the spool.
     private(set) var used: Int64 = 0
     /// Promised bytes that the free room of the disk still contains.
@@ -20,41 +39,92 @@ struct SpoolSpace: Sendable, Equatable {
         /// - Parameter available: bytes.
         case quota(available: Int64)
         case disk(available: Int64)
+        case token(available: Int64)
+        /// The token has as many open uploads as it may have.
+        case openUploads(max: Int)
+        /// The token has made as many uploads without bytes within a minute as it may make.
+        case creations(max: Int, wait: Duration)
     }
 
-    /// Promises room for an upload, in addition to that which it has.
+    private static let firstStep: Int64 = 1 << 20
+    private static let maxStep: Int64 = 64 << 20
+
+    /// - Parameter free: bytes that the disk has free.
+    func room(free: Int64, _ limits: UploadLimits) -> Room {
+        Room(quota: limits.quota.map { $0 - used }, disk: free - unallocated - limits.minFree)
+    }
+
+    /// Checks that an upload would find room now, and takes none.
+    func check(_ length: Int64, token: String?, free: Int64, _ limits: UploadLimits) throws(Refusal) {
+        let room = room(free: free, limits)
+        // Not even an empty upload is taken where others are refused.
+        let needed = max(length, 1)
+        if let quota = room.quota, needed > quota { throw .quota(available: max(quota, 0)) }
+        guard needed <= room.disk else { throw .disk(available: max(room.disk, 0)) }
+        if let own = available(token, room, limits), needed > own { throw .token(available: max(own, 0)) }
+    }
+
+    /// Counts an upload that is created.
+    mutating func open(_ id: CommandID, token: String?, _ limits: UploadLimits, now: MonotonicTime) throws(Refusal) {
+        if let token { try tokens[token, default: TokenShare()].create(limits, now: now) }
+        set(id, Share(token: token))
+    }
+
+    /// Takes room for bytes that arrive, and for some after them.
     /// - Parameters:
-    ///   - size: the bytes that it needs now, and those that it may come to need. Of the latter it gets at most an eighth
-    ///     of the room, so that several uploads of unknown length find some in a small spool.
+    ///   - end: the bytes that the upload needs now.
+    ///   - limit: the bytes that it may have. It gets as many beyond `end` as it has before, at most 64 MiB, and at most an
+    ///     eighth of the room, so that several uploads find some in a small spool.
     ///   - free: bytes that the disk has free.
+    /// - Returns: the size that it had before.
     mutating func reserve(
-        _ id: CommandID, size: ClosedRange<Int64>, free: Int64, minFree: Int64, quota: Int64?
-    ) throws(Refusal) {
-        let old = shares[id] ?? Share(size: 0, unallocated: 0)
-        let needed = size.lowerBound - old.size
-        guard needed > 0 else { return }
-        let share = quota.map { $0 - used } ?? .max
-        guard needed <= share else { throw .quota(available: max(share, 0)) }
-        let available = free - unallocated - minFree
-        guard needed <= available else { throw .disk(available: max(available, 0)) }
-        let growth = max(needed, min(size.upperBound - old.size, min(share, available) / 8))
-        set(id, Share(size: old.size + growth, unallocated: old.unallocated + growth))
+        _ id: CommandID, to end: Int64, limit: Int64, free: Int64, _ limits: UploadLimits
+    ) throws(Refusal) -> Int64 {
+        let old = shares[id] ?? Share()
+        let needed = end - old.size
+        guard needed > 0 else { return old.size }
+        let room = room(free: free, limits)
+        if let quota = room.quota, needed > quota { throw .quota(available: max(quota, 0)) }
+        guard needed <= room.disk else { throw .disk(available: max(room.disk, 0)) }
+        let own = available(old.token, room, limits) ?? .max
+        guard needed <= own else { throw .token(available: max(own, 0)) }
+        let step = min(max(end, Self.firstStep), Self.maxStep)
+        let wanted = min(max(limit, end), end + step) - old.size
+        let growth = max(needed, min(wanted, min(room.bytes, own) / 8))
+        if old.size == 0, let token = old.token { tokens[token]?.broughtBytes() }
+        var next = old
+        next.size += growth
+        next.unallocated += growth
+        set(id, next)
+        return old.size
     }
 
-    /// An upload that is there already.
-    mutating func add(_ id: CommandID, size: Int64, unallocated: Int64) {
-        set(id, Share(size: size, unallocated: max(unallocated, 0)))
+    /// Gives room back that was taken last: the disk does not have it.
+    mutating func shrink(_ id: CommandID, to size: Int64) {
+        guard var share = shares[id], share.size > size else { return }
+        share.unallocated = max(share.unallocated - (share.size - size), 0)
+        share.size = size
+        set(id, share)
     }
 
-    /// The disk has set blocks aside for the whole upload, or has the bytes themselves.
+    /// An upload that is there already, with its bytes.
+    mutating func add(_ id: CommandID, size: Int64, token: String?, isOpen: Bool) {
+        set(id, Share(size: size, token: token, isOpen: isOpen))
+    }
+
+    /// The disk has set blocks aside for all room of the upload, or has the bytes themselves.
     mutating func allocated(_ id: CommandID) {
         guard var share = shares[id] else { return }
         share.unallocated = 0
         set(id, share)
     }
 
-    /// The size that an upload has in the end.
-    mutating func settle(_ id: CommandID, size: Int64) { set(id, Share(size: size, unallocated: 0)) }
+    /// The size that a complete upload has.
+    mutating func settle(_ id: CommandID, size: Int64) {
+        let old = shares[id]
+        if old?.size == 0, let token = old?.token { tokens[token]?.broughtBytes() }
+        set(id, Share(size: size, token: old?.token, isOpen: false))
+    }
 
     mutating func release(_ id: CommandID) { set(id, nil) }
 
@@ -63,10 +133,24 @@ struct SpoolSpace: Sendable, Equatable {
 
     func size(of id: CommandID) -> Int64 { shares[id]?.size ?? 0 }
 
+    /// Bytes that a token may take now; nil without a bound.
+    private func available(_ token: String?, _ room: Room, _ limits: UploadLimits) -> Int64? {
+        guard let token else { return nil }
+        // A tenth of the room stays for other tokens.
+        let quota = limits.tokenQuota ?? (used + room.bytes) / 10 * 9
+        return quota - (tokens[token]?.bytes ?? 0)
+    }
+
     private mutating func set(_ id: CommandID, _ share: Share?) {
-        let old = shares.updateValue(share ?? Share(size: 0, unallocated: 0), forKey: id)
-        if share == nil { shares[id] = nil }
+        let old = shares[id]
+        shares[id] = share
         used += (share?.size ?? 0) - (old?.size ?? 0)
         unallocated += (share?.unallocated ?? 0) - (old?.unallocated ?? 0)
+        for (share, sign) in [(old, -1), (share, 1)] {
+            guard let share, let token = share.token else { continue }
+            tokens[token, default: TokenShare()].bytes += Int64(sign) * share.size
+            if share.isOpen { tokens[token, default: TokenShare()].open += sign }
+        }
+        if let token = old?.token, tokens[token]?.isEmpty == true { tokens[token] = nil }
     }
 }

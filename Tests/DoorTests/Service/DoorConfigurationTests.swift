@@ -34,6 +34,7 @@ struct DoorConfigurationTests {
                 "door.listen": "[::1]:80", "door.publicURL": "https://a.example/x/", "door.basePath": "/x/",
                 "door.interimResponses": "no", "door.maxUploadSize": "2GiB", "door.uploadQuota": "5GB",
                 "door.minFreeSpace": "0", "door.uploadMaxAge": "60",
+                "door.tokenQuota": "1GiB", "door.tokenUploads": "7", "door.tokenCreations": "8",
             ], lists: ["door.hosts": ["a.example"], "door.trustedProxies": ["10.0.0.0/8"]])
         #expect(configuration.listen == ListenAddress(host: "::1", port: 80))
         #expect(configuration.publicURL == "https://a.example/x" && configuration.basePath == "/x")
@@ -41,13 +42,16 @@ struct DoorConfigurationTests {
         #expect(!configuration.sendsInterimResponses && configuration.limits.maxSize == 2 << 30)
         #expect(configuration.limits.quota == 5_000_000_000 && configuration.limits.minFree == 0)
         #expect(configuration.limits.maxAge == .seconds(60))
+        #expect(configuration.limits.tokenQuota == 1 << 30)
+        #expect(configuration.limits.maxTokenUploads == 7 && configuration.limits.maxTokenCreations == 8)
         #expect(configuration.url(at: .init(host: "::", port: 1)) == "https://a.example/x")
     }
 
     @Test(arguments: [
         ("door.listen", "7411"), ("door.listen", "a:b"), ("door.listen", "::1:80"), ("door.listen", "a:70000"),
         ("door.publicURL", "a.example"), ("door.basePath", "x"), ("door.maxUploadSize", "-1"),
-        ("door.uploadMaxAge", "a week"), ("door.interimResponses", "maybe"),
+        ("door.tokenUploads", "0"), ("door.tokenCreations", "-1"), ("door.uploadMaxAge", "a week"),
+        ("door.interimResponses", "maybe"),
     ])
     func `an unusable value is an error that names its key`(_ key: String, _ value: String) throws {
         let error = #expect(throws: SettingsError.self) { try read([key: value]) }
