@@ -1,3 +1,5 @@
+package import Commands
+
 /// Why an upload, or a part of one, was not taken: a code for the protocol, and a sentence for a person.
 package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
@@ -35,6 +37,8 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case keyInUse
         /// The idempotency key belongs to an upload that was stated otherwise, or has other bytes.
         case keyConflict
+        /// Another command has the unique key of the command that the upload would become.
+        case uniqueKeyTaken(holder: CommandID)
         /// A fact that the route does not take, or a route that does not exist.
         case invalid
         /// The store or the disk failed.

@@ -68,7 +68,8 @@ extension UploadError {
         case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, inconsistentStatement, complete, isFinal,
             unfinishedPart,
             checksumMismatch
-        case digestMismatch, interrupted, noSpace, tooMany, unavailable, keyInUse, keyConflict, invalid, failed
+        case digestMismatch, interrupted, noSpace, tooMany, unavailable, keyInUse, keyConflict, uniqueKeyTaken, invalid,
+            failed
     }
 
     package var kind: Kind {
@@ -90,6 +91,7 @@ extension UploadError {
         case .unavailable: .unavailable
         case .keyInUse: .keyInUse
         case .keyConflict: .keyConflict
+        case .uniqueKeyTaken: .uniqueKeyTaken
         case .invalid: .invalid
         case .failed: .failed
         }

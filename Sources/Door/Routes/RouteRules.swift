@@ -20,6 +20,11 @@ package struct RouteRules: UploadRules {
         return try route.shardKey(facts).map { CommandID.shardByte(ofKey: $0) }
     }
 
+    package func uniqueKey(for facts: UploadFacts) throws(UploadError) -> UniqueKey? {
+        guard facts.concatenation != .partial else { return nil }
+        return try route(of: facts)?.unique(facts)
+    }
+
     package func maxSize(for facts: UploadFacts) -> Int64? { facts.route.flatMap { routes.route($0) }?.maxSize }
 
     package func needsDigest(_ facts: UploadFacts) -> Bool {
@@ -46,7 +51,7 @@ package struct RouteRules: UploadRules {
         guard let route = routes.route(name) else {
             throw UploadError(
                 .invalid,
-                "The route “\(name.excerpt)” is not in sluice.yaml any more; begin an upload with another one.")
+                "The route “\(name.excerpt)” is not in sluice.yaml; put it back, or begin an upload with another one.")
         }
         return route
     }

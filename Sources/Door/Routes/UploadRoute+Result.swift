@@ -42,6 +42,24 @@ extension UploadRoute {
         }
     }
 
+    /// The unique key of the command or flow; nil without one. No unique key depends on the bytes.
+    /// - Throws: `invalid`, as ``check(_:id:length:)``.
+    func unique(_ facts: UploadFacts) throws(UploadError) -> UniqueKey? {
+        let type: String? =
+            switch action {
+            case .none: nil
+            case .command(let command): command.type
+            case .flow: CommandType.flow
+            }
+        let facts = RouteFacts(id: CommandID(high: 0, low: 0), facts)
+        do throws(RouteTemplateError) {
+            guard let type, let unique = try key(uniqueKey, "uniqueKey", facts) else { return nil }
+            return UniqueKey(type: type, orderingKey: try key(orderingKey, "orderingKey", facts) ?? "", key: unique)
+        } catch {
+            throw refusal(error)
+        }
+    }
+
     /// The command or flow of a complete upload. Its operation checks the payload, which may read the file: blocks.
     /// - Parameter registry: the operations that check the payloads of a type.
     /// - Throws: `invalid` where a template or an operation refuses the upload, `failed` where its file cannot be read, and

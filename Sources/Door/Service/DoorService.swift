@@ -86,6 +86,7 @@ package struct DoorService: Service {
                     "missing": "\(recovery.missing.count)",
                 ])
         }
+        for sentence in MissingRoutes.sentences(recovery.routes, in: routes) { logger.warning("\(sentence)") }
         let token = try await onThread("door-token") { [client] () throws(StoreError) in
             try MachineToken.load(in: client.directory, TokenStore(client.store), now: .now)
         }

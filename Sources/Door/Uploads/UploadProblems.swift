@@ -14,6 +14,7 @@ enum UploadProblems {
         case .offsetMismatch(let expected): problem.members.append(.init("expected-offset", .integer(expected)))
         case .tooLarge(let limit): problem.members.append(.init("limit", .integer(limit)))
         case .unavailable: problem.fields[.retryAfter] = retryAfter
+        case .uniqueKeyTaken(let holder): problem.members.append(.init("command", .string("\(holder)")))
         case .tooMany(let wait): problem.fields[.retryAfter] = "\(Int(wait.seconds.rounded(.up)))"
         default: break
         }
@@ -24,7 +25,7 @@ enum UploadProblems {
         switch code {
         case .notFound: .notFound
         case .gone: .gone
-        case .offsetMismatch, .keyInUse, .complete: .conflict
+        case .offsetMismatch, .keyInUse, .complete, .uniqueKeyTaken: .conflict
         case .tooLarge: .contentTooLarge
         case .inconsistentLength, .unfinishedPart, .invalid, .interrupted: .badRequest
         case .checksumMismatch, .digestMismatch: .badRequest
@@ -57,6 +58,7 @@ enum UploadProblems {
         case .unavailable: "unavailable"
         case .keyInUse: "idempotency-key-in-use"
         case .keyConflict: "idempotency-key-conflict"
+        case .uniqueKeyTaken: "unique-key-taken"
         case .invalid: "invalid-upload"
         case .failed: "upload-failed"
         }

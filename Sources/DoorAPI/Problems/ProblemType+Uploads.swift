@@ -40,6 +40,9 @@ extension ProblemType {
         ProblemType("unavailable", "The server cannot take bytes now.", "Go on after Retry-After."),
         ProblemType("unfinished-part", "A part of a concatenation is missing or not complete.", "Complete the part."),
         ProblemType(
+            "unique-key-taken", "Another command has the unique key of the upload.",
+            "Look at “command”, or send the file under another name."),
+        ProblemType(
             "unsupported-interop-version", "The server does not speak this version of resumable uploads.",
             "Use a version that the server names."),
         ProblemType(

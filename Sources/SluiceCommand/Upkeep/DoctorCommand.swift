@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let limits = await QueueCondition.uploadLimits(data, directory)
         let others =
             await ConfigurationCheck(data).findings() + StoredDataCheck(directory).findings()
-            + SpooledDataCheck(directory, limits).findings() + condition()
+            + SpooledDataCheck(directory, limits, try? ConfiguredRoutes.read(data)).findings() + condition()
         let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)

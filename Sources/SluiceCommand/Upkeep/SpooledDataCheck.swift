@@ -10,14 +10,18 @@ internal import Uploads
 struct SpooledDataCheck {
     private let directory: DataDirectory
     private let limits: UploadLimits
+    private let routes: UploadRoutes?
 
     /// Damaged uploads that are listed.
     private static let maxDamaged = 20
 
-    /// - Parameter limits: of the configuration.
-    init(_ directory: DataDirectory, _ limits: UploadLimits) {
+    /// - Parameters:
+    ///   - limits: of the configuration.
+    ///   - routes: of the configuration; nil where it cannot be read.
+    init(_ directory: DataDirectory, _ limits: UploadLimits, _ routes: UploadRoutes?) {
         self.directory = directory
         self.limits = limits
+        self.routes = routes
     }
 
     func findings() -> [Finding] {
@@ -46,6 +50,9 @@ struct SpooledDataCheck {
         let summary =
             "\(result.open) open, \(result.complete) complete; spool \(figures?.summary ?? Figures.bytes(result.bytes))"
         var findings = [Finding("uploads", .ok, summary)]
+        if let routes {
+            findings += MissingRoutes.sentences(result.routes, in: routes).map { Finding("route", .warning, $0) }
+        }
         if result.lacksAll, !hasMark(store) {
             findings.append(Finding("uploads", .broken, result.absence(of: spool)))
             return findings

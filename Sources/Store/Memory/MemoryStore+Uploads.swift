@@ -26,6 +26,10 @@ extension MemoryStore {
         return nil
     }
 
+    package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
+        try withShard(Int(shardByte) & (shardCount - 1)) { $0.holder(of: key, at: now)?.id }
+    }
+
     package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {
         try withShard(id.shard(of: shardCount)) { $0.uploadBodies[id] }
     }

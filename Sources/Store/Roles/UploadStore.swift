@@ -13,6 +13,9 @@ package protocol UploadStore: ShardedStore {
     func upload(_ id: CommandID) throws(StoreError) -> Upload?
     /// The upload whose creation had the idempotency key; nil where there is none.
     func upload(idempotencyKey: String) throws(StoreError) -> Upload?
+    /// The command that holds a unique key; nil where the key is free at that time.
+    /// - Parameter shardByte: of the ids of its commands.
+    func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID?
     /// The bytes of an upload that the shard keeps; nil where it keeps none.
     func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]?
     /// Uploads of a shard in the order of their ids, or in the reverse order, at most `limit`.

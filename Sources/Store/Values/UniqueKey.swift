@@ -2,10 +2,17 @@ internal import Commands
 internal import Crypto
 
 /// A unique key with its scope: the type and the ordering key of the command.
-struct UniqueKey {
-    var type: String
-    var orderingKey: String
-    var key: String
+package struct UniqueKey: Sendable {
+    package var type: String
+    /// Empty without one.
+    package var orderingKey: String
+    package var key: String
+
+    package init(type: String, orderingKey: String, key: String) {
+        self.type = type
+        self.orderingKey = orderingKey
+        self.key = key
+    }
 
     /// The maximum bytes of UTF-8 of a key.
     static let maxLength = 512
@@ -42,12 +49,12 @@ extension CommandDraft {
 /// Keys are compared by their bytes, as SQLite does it: two that differ only in their Unicode form are two
 /// keys.
 extension UniqueKey: Hashable {
-    static func == (left: UniqueKey, right: UniqueKey) -> Bool {
+    package static func == (left: UniqueKey, right: UniqueKey) -> Bool {
         left.type.utf8.elementsEqual(right.type.utf8) && left.orderingKey.utf8.elementsEqual(right.orderingKey.utf8)
             && left.key.utf8.elementsEqual(right.key.utf8)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         for text in [type, orderingKey, key] {
             hasher.combine(text.utf8.count)
             for byte in text.utf8 { hasher.combine(byte) }

@@ -99,8 +99,13 @@ extension UploadEngine {
             case .later: false
             }
         if isWhole, !isCut || request.completion == .atLength {
-            return try await complete(
-                upload, file, length: end, receiver.end == end ? receiver.digests : [], request.digest)
+            do throws(UploadError) {
+                return try await complete(
+                    upload, file, length: end, receiver.end == end ? receiver.digests : [], request.digest)
+            } catch {
+                guard error.code == .unavailable else { throw error }
+                throw await keep(upload, error, at: end)
+            }
         }
         // Only bytes keep an upload from expiring: a client could hold its room by empty requests otherwise.
         let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
@@ -109,6 +114,15 @@ extension UploadEngine {
         let now = try Self.upload(id, after: change)
         if isCut { throw Self.interrupted(id, at: now.offset, signal) }
         return now
+    }
+
+    /// Keeps the bytes of an upload that cannot be completed now: its client repeats the end of the last request only.
+    private func keep(_ upload: Upload, _ error: UploadError, at end: Int64) async -> UploadError {
+        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
+        let change = try? await commit(.advance(upload.id, offset: end, length: end, due: due))
+        var error = error
+        error.offset = change?.upload?.offset ?? upload.offset
+        return error
     }
 
     /// Compares a request with a complete upload.
@@ -216,7 +230,7 @@ extension UploadEngine {
         do throws(UploadError) {
             submission = try await self.submission(of: whole, sha256: sha256)
         } catch {
-            throw await refuse(id, error)
+            throw error.code == .invalid ? error.keepingBytes(of: upload) : error
         }
         let due =
             if whole.isPartial { clock() + limits.maxAge } else if submission == nil { nil as Timestamp? } else {
@@ -228,8 +242,9 @@ extension UploadEngine {
         } catch {
             let error = UploadError(error, offset: upload.offset)
             switch error.code {
-            // The command can never be made of it.
-            case .invalid, .keyConflict: throw await refuse(id, error)
+            case .invalid: throw error.keepingBytes(of: upload)
+            // The command was submitted since the creation, with other bytes.
+            case .keyConflict, .uniqueKeyTaken: throw await refuse(id, error)
             default: throw error
             }
         }

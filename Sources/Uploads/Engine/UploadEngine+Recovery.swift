@@ -15,6 +15,8 @@ extension UploadEngine {
         package var lost: [CommandID] = []
         /// Open uploads whose files are missing. They wait until the files are back, or until they expire.
         package var missing: [CommandID] = []
+        /// Open uploads by their routes.
+        package var routes: [String: Int] = [:]
         /// Bytes in the spool.
         package var bytes: Int64 = 0
     }
@@ -130,6 +132,7 @@ extension UploadEngine {
                 return
             }
             recovery.open += 1
+            if let route = upload.facts.route { recovery.routes[route, default: 0] += 1 }
             guard found >= upload.offset else {
                 recovery.lost.append(upload.id)
                 let reason = "its file in the spool has \(found) bytes instead of \(upload.offset)"

@@ -112,6 +112,7 @@ package final class UploadEngine: UploadService {
         _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         let now = clock()
+        try await checkUniqueKey(of: facts, byte, now)
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.due = limits.expiry(of: upload, at: 0, now: now)
@@ -130,6 +131,21 @@ package final class UploadEngine: UploadService {
             return try await append(UploadAppend(offset: 0, size: 0, completion: .atLength), to: upload.id) { _ in }
         }
         return upload
+    }
+
+    /// A client learns before it sends the bytes that another command has the unique key.
+    private func checkUniqueKey(of facts: UploadFacts, _ byte: UInt8?, _ now: Timestamp) async throws(UploadError) {
+        guard let byte, let unique = try rules.uniqueKey(for: facts) else { return }
+        let result = await disk.run { [store] () throws(Never) in
+            Result { () throws(StoreError) in try store.holder(of: unique, shardByte: byte, now: now) }
+        }
+        let holder: CommandID?
+        do throws(StoreError) { holder = try result.get() } catch { throw UploadError(error) }
+        guard let holder else { return }
+        throw UploadError(
+            .uniqueKeyTaken(holder: holder),
+            "Command \(holder) has the unique key “\(unique.key)” of this upload; look at that command, or send the file "
+                + "under another name.")
     }
 
     // MARK: Reading

@@ -9,7 +9,7 @@ extension UploadError {
             switch error.code {
             case .busy, .overloaded, .exhausted, .missing, .backup: .unavailable
             case .full: .noSpace
-            case .conflict: .keyConflict
+            case .conflict: error.id.map { .uniqueKeyTaken(holder: $0) } ?? .keyConflict
             case .invalid, .ambiguous: .invalid
             case .notFound: .notFound
             case .foreign, .unsuitable, .permission, .corrupt, .failed: .failed
@@ -43,6 +43,11 @@ extension UploadError {
         UploadError(
             .keyConflict, "The Idempotency-Key belongs to upload \(upload.id), which \(difference); choose a new key.",
             offset: upload.state == .ended ? nil : upload.offset)
+    }
+
+    /// The configuration does not take a complete upload. It may have been changed, and may be changed again.
+    func keepingBytes(of upload: Upload) -> UploadError {
+        UploadError(.unavailable, "\(message) The bytes of the upload stay until it expires.", offset: upload.offset)
     }
 
     static func isFinal(_ upload: Upload) -> UploadError {

@@ -11,6 +11,8 @@ package struct SpoolCheck {
         package var open = 0
         /// Uploads that have all their bytes.
         package var complete = 0
+        /// Open uploads by their routes.
+        package var routes: [String: Int] = [:]
         /// Bytes that the rows have in the spool.
         package var bytes: Int64 = 0
         /// Uploads with fewer bytes in the spool than clients were told, by id.
@@ -85,7 +87,9 @@ package struct SpoolCheck {
 
     private func check(_ upload: Upload, _ result: inout Result) throws(StoreError) {
         switch upload.state {
-        case .open: result.open += 1
+        case .open:
+            result.open += 1
+            if let route = upload.facts.route { result.routes[route, default: 0] += 1 }
         case .complete: result.complete += 1
         case .ended: return
         }

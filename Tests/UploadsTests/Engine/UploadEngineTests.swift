@@ -220,24 +220,49 @@ struct UploadEngineTests {
         #expect(try rig.store.command(upload.id) == nil && rig.bytes(upload.id) == nil)
     }
 
-    @Test func `an upload whose command is refused ends with the reason`() async throws {
-        let rig = try UploadRig()
-        let engine = rig.engine()
-        let upload = try await engine.create("refused", length: 1)
-        let error = try await uploadError { try await engine.send([1], to: upload.id, at: 0) }
-        #expect(error.code == .invalid && error.message.contains("unknown"))
-        #expect(try rig.store.upload(upload.id)?.state == .ended)
+    @Test(arguments: [false, true])
+    func `an upload that the configuration does not take any more keeps its bytes until it expires`(
+        isFromStore: Bool
+    ) async throws {
+        let rig = try UploadRig(isDurable: true)
+        // The store refuses the command of the route “refused”.
+        let route = isFromStore ? "refused" : "noop"
+        let upload = try await rig.engine().create(route, length: 3)
+        let engine = isFromStore ? rig.engine() : rig.engine(rules: TestRules(removed: [route]))
+        let recovery = try await engine.recover()
+        #expect(recovery.routes == [route: 1])
+        try await engine.send([1, 2], to: upload.id, at: 0)
+        let error = try await uploadError { try await engine.send([3], to: upload.id, at: 2) }
+        #expect(error.code == .unavailable && error.offset == 3 && error.message.contains("stay"), "\(error)")
+        #expect(try rig.store.upload(upload.id)?.state == .open && rig.bytes(upload.id) == [1, 2, 3])
+        if !isFromStore {
+            // The route is back, and the client repeats the end.
+            #expect(try await rig.engine().send([], to: upload.id, at: 3).command == upload.id)
+            return
+        }
+        rig.advance(rig.limits.maxAge + .seconds(1))
+        while await engine.tidy() > 0 {}
         #expect(rig.bytes(upload.id) == nil)
     }
 
-    @Test func `an upload with the key of a kept command becomes that one, and its bytes go`() async throws {
-        let rig = try UploadRig()
+    @Test func `a creation whose unique key is taken is refused with its holder`() async throws {
+        let rig = try UploadRig(isDurable: true)
         let engine = rig.engine()
         let first = try await engine.create("key", length: 1)
-        try await engine.send([1], to: first.id, at: 0)
         let second = try await engine.create("key", length: 1)
+        try await engine.send([1], to: first.id, at: 0)
+        let refused = try await uploadError { try await engine.create("key", length: 1) }
+        #expect(refused.code == .uniqueKeyTaken(holder: first.id) && refused.message.contains("daily"), "\(refused)")
+        // An equal upload that was begun before becomes the same command, and its bytes go.
         #expect(try await engine.send([1], to: second.id, at: 0).command == first.id)
         #expect(rig.bytes(first.id) == [1] && rig.bytes(second.id) == nil)
+        // Its own idempotency key finds an upload before that.
+        let keyed = try await uploadError { try await engine.create("key", length: 1, key: "k") }
+        #expect(keyed.code == .uniqueKeyTaken(holder: first.id))
+        _ = try rig.store.cancel([first.id], shard: first.id.shard(of: 2), reason: "test", now: rig.now)
+        let next = try await engine.create("key", length: 1, key: "k")
+        try await engine.send([1], to: next.id, at: 0)
+        #expect(try await engine.create("key", length: 1, key: "k").id == next.id)
     }
 
     @Test func `an empty upload is complete once it is created`() async throws {

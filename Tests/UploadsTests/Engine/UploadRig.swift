@@ -41,9 +41,10 @@ final class UploadRig: Sendable {
     func advance(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
 
     /// A new engine, as after a start of the door.
-    func engine() -> UploadEngine {
+    /// - Parameter rules: of another configuration; nil: those of the rig.
+    func engine(rules: TestRules? = nil) -> UploadEngine {
         UploadEngine(
-            store: store, spool: spool, limits: limits, rules: rules, logger: Logger(label: "test"),
+            store: store, spool: spool, limits: limits, rules: rules ?? self.rules, logger: Logger(label: "test"),
             clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
@@ -69,6 +70,8 @@ final class UploadRig: Sendable {
 struct TestRules: UploadRules {
     var retention = Duration.zero
     var sizes: [String: Int64] = [:]
+    /// Routes that were removed from the configuration since the creation of uploads.
+    var removed: Set<String> = []
     /// Called before each command is made. It may block.
     var beforeSubmission: @Sendable () -> Void = {}
 
@@ -76,6 +79,10 @@ struct TestRules: UploadRules {
         guard let route = facts.route else { return nil }
         guard route != "unknown" else { throw UploadError(.invalid, "There is no route “unknown”.") }
         return UploadSubmission.command(draft(route)).shardByte
+    }
+
+    func uniqueKey(for facts: UploadFacts) throws(UploadError) -> UniqueKey? {
+        facts.route == "key" ? UniqueKey(type: "noop", orderingKey: "", key: "daily") : nil
     }
 
     func maxSize(for facts: UploadFacts) -> Int64? { facts.route.flatMap { sizes[$0] } }
@@ -88,6 +95,7 @@ struct TestRules: UploadRules {
         beforeSubmission()
         if upload.facts.route == "key", sha256?.count != 32 { throw UploadError(.failed, "There is no digest.") }
         guard let route = upload.facts.route else { return nil }
+        if removed.contains(route) { throw UploadError(.invalid, "The route “\(route)” is not there.") }
         return .command(draft(route))
     }
 

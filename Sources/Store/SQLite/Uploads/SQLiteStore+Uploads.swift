@@ -35,6 +35,15 @@ extension SQLiteStore {
         return nil
     }
 
+    package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
+        try shard(Int(shardByte) & (shardCount - 1)).use { connection throws(StoreError) in
+            let found = try connection.statement(.byUniqueKey, key.type, key.orderingKey, key.key)
+                .first(UniqueKeyHolder.init)
+            guard let found, !found.hasLapsed(at: now) || connection.isClockHeld else { return nil }
+            return found.id
+        }
+    }
+
     package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {
         try readUploads(id.shard(of: shardCount)) { connection throws(StoreError) in
             try connection.statement(.uploadBody, id).first { $0.bytes(0) }
