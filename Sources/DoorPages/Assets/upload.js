@@ -120,7 +120,7 @@
 
     // Room on the disk does not come by waiting: a person makes it, and then tries again.
     refusal(xhr) {
-      const isFinal = xhr.status < 500 && xhr.status !== 429 && xhr.status !== 409 && xhr.status !== 423;
+      const isFinal = xhr.status < 500 && ![408, 409, 423, 425, 429].includes(xhr.status);
       return Object.assign(new Error(this.reason(xhr)), { isFinal, isOver: xhr.status === 507 });
     }
 
@@ -145,8 +145,10 @@
       const xhr = await this.request("HEAD", this.url, {});
       const offset = Number(xhr.getResponseHeader("Upload-Offset"));
       const isSame = Number(xhr.getResponseHeader("Upload-Length")) === this.file.size;
-      if ((xhr.status === 200 || xhr.status === 204) && isSame && offset >= 0) { this.offset = offset; return; }
-      if (xhr.status >= 500 || xhr.status === 429) throw new Error("status " + xhr.status);
+      const isThere = [200, 204].includes(xhr.status);
+      if (isThere && isSame && offset >= 0) { this.offset = offset; return; }
+      // Busy doors: 423.
+      if (!isThere && ![404, 410].includes(xhr.status)) throw this.refusal(xhr);
       stored.remove(this.key);
       this.url = null;
     }
