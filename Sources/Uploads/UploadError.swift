@@ -49,8 +49,9 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
     package var message: String
     /// The durable offset, where it is known.
     package var offset: Int64?
-    /// The error of the disk, with its path: for the log, and not for clients.
-    var cause: String?
+    /// The error of the disk or of the store, with its path and with processes of this machine: for the log, and not for
+    /// clients.
+    package var cause: String?
 
     package init(_ code: Code, _ message: String, offset: Int64? = nil) {
         self.code = code

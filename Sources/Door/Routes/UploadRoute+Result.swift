@@ -170,8 +170,16 @@ extension UploadRoute {
             "“\($0.dropFirst().replacing("/", with: "."))”: "
         }
         let sentence = template?.problem ?? "\(error)"
+        let code = Self.code(error)
+        guard code == .invalid else {
+            // It may name files of this machine.
+            var failure = UploadError(
+                code, "The route “\(name)” cannot take uploads now; the log of the server has the reason.")
+            failure.cause = "The route “\(name)”: \(sentence)"
+            return failure
+        }
         return UploadError(
-            Self.code(error),
+            code,
             "The route “\(name)” does not take this upload: \(place ?? "")\(sentence)"
                 + (sentence.hasSuffix(".") ? "" : "."))
     }

@@ -76,7 +76,7 @@ package struct DoorService: Service {
             rules: RouteRules(routes, registry: registry), logger: logger, hint: { [client] in client.hint(ready: $0) })
         let recovery: UploadEngine.Recovery
         do throws(UploadError) { recovery = try await engine.recover(endsMissing: endsMissingUploads) } catch {
-            throw error.code == .unavailable ? StoreError(.busy, error.message) : error as any Error
+            throw error.code == .unavailable ? StoreError(.busy, error.cause ?? error.message) : error as any Error
         }
         if recovery.open > 0 {
             logger.info(

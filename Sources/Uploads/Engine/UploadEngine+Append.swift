@@ -240,7 +240,7 @@ extension UploadEngine {
         do throws(StoreError) {
             change = try await committer.commit(.complete(id, length: length, submission, due: due, sha256: sha256))
         } catch {
-            let error = UploadError(error, offset: upload.offset)
+            let error = failure(error, offset: upload.offset)
             switch error.code {
             case .invalid: throw error.keepingBytes(of: upload)
             // The command was submitted since the creation, with other bytes.

@@ -94,7 +94,7 @@ package final class UploadEngine: UploadService {
         let result = await disk.run { [store] () throws(Never) in
             Result { () throws(StoreError) in try store.upload(idempotencyKey: key) }
         }
-        do throws(StoreError) { return try result.get() } catch { throw UploadError(error) }
+        do throws(StoreError) { return try result.get() } catch { throw failure(error) }
     }
 
     func check(_ length: Int64?, _ facts: UploadFacts) throws(UploadError) {
@@ -140,7 +140,7 @@ package final class UploadEngine: UploadService {
             Result { () throws(StoreError) in try store.holder(of: unique, shardByte: byte, now: now) }
         }
         let holder: CommandID?
-        do throws(StoreError) { holder = try result.get() } catch { throw UploadError(error) }
+        do throws(StoreError) { holder = try result.get() } catch { throw failure(error) }
         guard let holder else { return }
         throw UploadError(
             .uniqueKeyTaken(holder: holder),
@@ -184,7 +184,7 @@ package final class UploadEngine: UploadService {
         do throws(StoreError) {
             found = try await committer.read(id) { store throws(StoreError) in try store.upload(id) }
         } catch {
-            throw UploadError(error)
+            throw failure(error)
         }
         guard let found else { throw .notFound(id) }
         return found
@@ -192,8 +192,15 @@ package final class UploadEngine: UploadService {
 
     func commit(_ write: UploadWrite, offset: Int64? = nil) async throws(UploadError) -> UploadChange {
         do throws(StoreError) { return try await committer.commit(write) } catch {
-            throw UploadError(error, offset: offset)
+            throw failure(error, offset: offset)
         }
+    }
+
+    /// The error of the store for a client. The log has the details.
+    func failure(_ error: StoreError, offset: Int64? = nil) -> UploadError {
+        let failure = UploadError(error, offset: offset)
+        if let cause = failure.cause { warn(cause) }
+        return failure
     }
 
     func onDisk<Value: Sendable>(

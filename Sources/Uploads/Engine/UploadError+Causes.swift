@@ -14,7 +14,16 @@ extension UploadError {
             case .notFound: .notFound
             case .foreign, .unsuitable, .permission, .corrupt, .failed: .failed
             }
-        self.init(code, error.message, offset: offset)
+        let message =
+            switch code {
+            case .unavailable: "The store is busy; try again."
+            case .noSpace: "The disk of the server is full; make room, or try later."
+            case .failed: "The store of the server failed; its log has the reason."
+            // About a command or a value.
+            default: error.message
+            }
+        self.init(code, message, offset: offset)
+        if message != error.message { cause = error.message }
     }
 
     /// The spool failed.
