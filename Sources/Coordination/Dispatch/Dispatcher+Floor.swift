@@ -9,7 +9,7 @@ extension Dispatcher {
     /// Groups that are looked at for the floor at a time, and the time from one look to the next.
     private static let maxFloors = 128
     private static let floorInterval: Duration = .milliseconds(50)
-    /// What is over is removed this often. With 20,000 destinations that fail, a walk at each look took 39 % of the
+    /// Old entries are removed this often. With 20,000 destinations that fail, a walk at each look took 39 % of the
     /// coordinator's time.
     private static let expiryInterval: Duration = .seconds(5)
 
