@@ -245,10 +245,6 @@ import Testing
             #expect(try rig.status(first) == .cancelled)
         }
         try rig.check()
-        // A command without a key that is given up is not cancelled.
-        let other = try rig.subject.make(.tooManyTimes)
-        #expect(try rig.store.cancel(other, reason: "no", now: .base).effects.events.isEmpty)
-        #expect(try rig.status(other) == .tooManyTimes)
     }
 
     @Test(arguments: StoreKind.current)
