@@ -173,7 +173,7 @@ extension EndToEndTests {
         @Test(arguments: [
             (["--to", "s3://media/a"], 64, "--endpoint"), (["--to", "media/a", "--endpoint", "http://h"], 64, "s3://"),
             (["--to", "s3:///a", "--endpoint", "http://h"], 64, "no bucket"),
-            (["--to", "s3://media/a", "--endpoint", "h"], 64, "“endpoint” must be an origin"),
+            (["--to", "s3://media/a", "--endpoint", "h"], 64, "“endpoint” must be a URL"),
             (["--to", "s3://media/a", "--endpoint", "http://h", "--part-size", "1MiB"], 65, "5 MiB to 5 GiB"),
             (["--to", "s3://media/a", "--endpoint", "http://h", "--metadata", "a"], 64, "name=value"),
             (["--to", "s3://media/a", "--endpoint", "http://h", "--header", "Authorization: x"], 65, "signature"),
