@@ -37,7 +37,8 @@ struct RouteCheck {
         }
         let result: RouteResult
         do throws(UploadError) { result = try route.result(of: facts, registry: registry) } catch {
-            throw ExitError(.configuration, error.message)
+            // The message is for clients, and names nothing of this machine.
+            throw ExitError(.configuration, error.cause ?? error.message)
         }
         for draft in result.drafts where draft.type == CommandType.webhook {
             guard let objection = webhooks?.objection(to: draft.payload) else { continue }
