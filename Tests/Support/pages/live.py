@@ -180,7 +180,8 @@ def endurance(path, updates=60):
     print(f"{path}: {count} updates, {work:.1f} ms of the main thread each, {heap / 1000:.0f} kB, {nodes:.0f} nodes more",
           flush=True)
     check(work < 20, f"an update takes {work:.1f} ms of the main thread")
-    check(heap < 1_000_000 and nodes < 2000, f"{heap} bytes and {nodes} nodes more after {count} updates")
+    # A table that is not collected yet has up to 2,600 nodes; one kept at each update would have 150,000 more.
+    check(heap < 1_000_000 and nodes < 10_000, f"{heap} bytes and {nodes} nodes more after {count} updates")
     cdp("Performance.disable")
     cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
 
