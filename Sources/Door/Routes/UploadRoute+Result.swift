@@ -175,7 +175,7 @@ extension UploadRoute {
             // It may name files of this machine.
             var failure = UploadError(
                 code, "The route “\(name)” cannot take uploads now; the log of the server has the reason.")
-            failure.cause = "The route “\(name)”: \(sentence)"
+            failure.cause = "The route “\(name)” does not take this upload: \(sentence)"
             return failure
         }
         return UploadError(
