@@ -129,7 +129,7 @@ struct CompletionWaiter {
                 guard let command = try? await client.command(id), command.status == .new || command.status == .error,
                     let reason = command.reason, told.insert(reason).inserted
                 else { continue }
-                Diagnostics.say("\(id) waits: \(reason). See “sluice explain \(id)”")
+                Diagnostics.say("\(id) waits: \(reason) (see “sluice explain \(id)”)")
             }
         }
     }
