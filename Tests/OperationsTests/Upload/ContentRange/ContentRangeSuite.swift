@@ -17,14 +17,14 @@ extension ContentRangeSuite {
 
     func withUpload(
         _ transferProtocol: String? = "contentRange", extra: [JSONValue.Member] = [], idempotent: Bool? = nil,
-        _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
+        size: Int = Self.size, _ body: (MisbehavingReceiver, RepeatedUpload, [UInt8]) async throws -> Void
     ) async throws {
         let receiver = try await MisbehavingReceiver()
         try await stopping(receiver) {
             let origin = Destination(scheme: "http", host: "127.0.0.1", port: receiver.port)
             let harness = try UploadHarness(resumes: ResumeRules(contentRange: [origin]))
             defer { harness.directory.remove() }
-            let bytes = sample(Self.size)
+            let bytes = sample(size)
             let file = try harness.directory.file("a", bytes)
             let upload = try RepeatedUpload(
                 harness, file: file, to: "\(receiver.origin)/in/", transferProtocol, extra: extra,

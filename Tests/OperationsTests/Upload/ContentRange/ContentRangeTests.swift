@@ -83,8 +83,9 @@ import Work
         }
     }
 
+    /// The file is larger than what the buffers of both sockets take, so that its last byte cannot leave before the reset.
     @Test func `an upload that is not idempotent sends nothing after a reset`() async throws {
-        try await withUpload(idempotent: false) { receiver, upload, _ in
+        try await withUpload(idempotent: false, size: 20_000_000) { receiver, upload, _ in
             receiver.on("/in/a", .answer(400), .answer(201), .reset(.bytes(1_500_000)), .answer(404))
             let failure = try await upload.failure()
             #expect(failure.fault == .reset)
