@@ -33,7 +33,7 @@ struct TortureChecker {
     private(set) var transitions = 0
     /// Times of schedules that fired.
     private(set) var fired = 0
-    /// Batches that ended with their members.
+    /// Batches that ended with their members, or that a restore took back.
     private(set) var batches = 0
     /// The deliveries of messages, by path.
     private let messages: [String: [ReceivedRequest]]
@@ -105,7 +105,11 @@ struct TortureChecker {
                 callbacks: callbacks[id] ?? [])
         }
         violations += checker.violations
-        batches = checker.ended + restoredBatches
+        let lost = entries.count { id, entry in
+            guard case .batch = entry.kind else { return false }
+            return commands[id] == nil
+        }
+        batches = checker.ended + restoredBatches + lost
     }
 
     // MARK: Acknowledged commands and received files
