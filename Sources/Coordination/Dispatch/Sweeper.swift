@@ -19,6 +19,9 @@ final class Sweeper {
 
     /// Commands that became ready again, of a shard in one sweep.
     private static let maxReadyAgain = 1000
+    /// The newest transitions that are read beside many pairs of destination and quality. A command that was submitted
+    /// while no coordinator ran does not wait for the turn of its pair, which is seconds away beside 20,000 others.
+    private static let maxNewest: Int64 = 256
 
     // MARK: Ready commands
 
@@ -65,10 +68,15 @@ final class Sweeper {
     private func sweepKeys(of shard: Int) {
         store.read("Ready commands cannot be looked for") { store throws(StoreError) in
             let newest = try store.lastTransition(shard: shard)
-            return (newest, try store.readyKeys(shard: shard))
-        } then: { [self] newest, keys in
+            let keys = try store.readyKeys(shard: shard)
+            let commands =
+                keys.count > SweepPlan.fewKeys
+                ? try Self.changed(store, shard: shard, after: max(newest - Self.maxNewest, 0)) : []
+            return (newest, keys, commands)
+        } then: { [self] newest, keys, commands in
             finish(shard)
             let now = MonotonicTime.now
+            dispatch.insert(commands, now: now)
             plan.readKeys(keys.count, of: shard, newest: newest, now: now)
             dispatch.dispatcher.found(keys, shard: shard, now: now)
             if !keys.isEmpty { dispatch.setNeeded() }
@@ -82,9 +90,7 @@ final class Sweeper {
             let newest = try store.lastTransition(shard: shard)
             guard newest > after else { return (after, []) }
             guard newest - after <= Int64(SweepPlan.maxChanges) else { return nil }
-            let events = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)
-            let ids = Set(events.map(\.transition).filter { $0.status == .new || $0.status == .error }.map(\.id))
-            return (newest, try store.ready(shard: shard, ids: Array(ids)))
+            return (newest, try Self.changed(store, shard: shard, after: after))
         } then: { [self] found in
             guard let (newest, commands) = found else { return sweepKeys(of: shard) }
             finish(shard)
@@ -93,6 +99,15 @@ final class Sweeper {
         } otherwise: { [self] _ in
             finish(shard)
         }
+    }
+
+    /// The ready commands among those that changed after a transition.
+    private static func changed(
+        _ store: any CommandStore, shard: Int, after: Int64
+    ) throws(StoreError) -> [ReadyCommand] {
+        let events = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)
+        let ids = Set(events.map(\.transition).filter { $0.status == .new || $0.status == .error }.map(\.id))
+        return try store.ready(shard: shard, ids: Array(ids))
     }
 
     private func finish(_ shard: Int) {
