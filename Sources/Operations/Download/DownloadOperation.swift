@@ -21,7 +21,8 @@ package struct DownloadOperation: CommandOperation {
     package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         var download = try DownloadPayload(payload)
         download.to = try download.to.absolutePath()
-        download.mode &= ~umask
+        download.mode = download.mode.map { $0 & ~umask }
+        download.newMode &= ~umask
         return PayloadAttributes(
             destination: download.url.fileDestination, idempotent: true, total: download.size ?? 0,
             payload: download.json)
@@ -50,8 +51,9 @@ package struct DownloadOperation: CommandOperation {
         let target = try await CopyTarget.following(download.target(contentDisposition: nil))
         let queue = BlockingIO.copies.queue(of: target.path)
         if execution.claim > 1, let result = try await published(download, target, queue, execution) { return result }
-        let isNameKnown = !download.isDirectory || download.name != .ofServer
-        if isNameKnown, try await queue.run({ _ in try target.exists() }), download.overwrite != .replace {
+        if !download.isNamedByServer, [.keep, .fail].contains(download.overwrite),
+            try await queue.run({ _ in try target.exists() })
+        {
             await queue.cleanUp {
                 for path in target.temporaryPaths(execution.id, before: execution.claim) { unlink(path) }
             }

@@ -51,6 +51,31 @@ struct CopyTarget: Sendable {
         return text.beginsWithBytes(of: "/") ? text : "\(directory)/\(text)"
     }
 
+    /// The mode and the owner of a file, which the one that replaces it keeps.
+    struct Attributes: Sendable {
+        var mode: UInt32
+        var user: UInt32
+        var group: UInt32
+    }
+
+    /// - Returns: nil where no regular file is replaced. Blocks.
+    func attributes() -> Attributes? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Attributes(mode: status.st_mode & 0o777, user: status.st_uid, group: status.st_gid)
+    }
+
+    /// `a.1.mp4` beside `a.mp4`.
+    func numbered(_ number: Int) -> CopyTarget {
+        let bytes = Array(path.utf8)
+        let start = bytes.count - name.utf8.count
+        // A dot at the start makes a hidden file, not an extension.
+        let dot = bytes.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 > start ? $0 : nil } ?? bytes.count
+        return CopyTarget(
+            path: String(decoding: bytes[..<dot], as: UTF8.self) + ".\(number)"
+                + String(decoding: bytes[dot...], as: UTF8.self))
+    }
+
     /// Checks that a copy may replace the target. Blocks.
     /// - Throws: a final ``CommandFailure`` where the target exists and is not a regular file.
     func requireReplaceable() throws(CommandFailure) {

@@ -151,10 +151,14 @@ struct FileCopy: Sendable {
         _ source: SourceFile, _ part: PartFile, _ target: CopyTarget, _ call: FileSystemCall
     ) throws {
         try source.requireUnchanged()
-        do { try part.complete(size: source.identity.size, mode: upload.mode ?? source.permissions) } catch {
+        try target.requireReplaceable()
+        let replaced = target.attributes()
+        do {
+            try part.complete(
+                size: source.identity.size, mode: replaced?.mode ?? upload.mode ?? source.permissions, owner: replaced)
+        } catch {
             throw target.failure(error, Self.writing(target))
         }
-        try target.requireReplaceable()
         _ = try target.take(part, call)
     }
 

@@ -87,7 +87,14 @@ final class PartFile: Sendable {
     }
 
     /// Sets the length, because a hole at the end does not, and the permissions, and syncs the file. Blocks.
-    func complete(size: Int64, mode: UInt32) throws(SystemError) {
+    /// - Parameter owner: of the file that this one replaces; user and group are kept as far as this process may set
+    ///   them, as cp(1) and rclone do.
+    func complete(size: Int64, mode: UInt32, owner: CopyTarget.Attributes? = nil) throws(SystemError) {
+        if let owner {
+            var status = stat()
+            let isSame = fstat(descriptor, &status) == 0 && status.st_uid == owner.user && status.st_gid == owner.group
+            if !isSame, fchown(descriptor, owner.user, owner.group) != 0 { _ = fchown(descriptor, .max, owner.group) }
+        }
         guard ftruncate(descriptor, off_t(size)) == 0, fchmod(descriptor, mode) == 0, fdatasync(descriptor) == 0 else {
             throw SystemError()
         }

@@ -74,7 +74,7 @@ actor SavedResponse {
         _ = try await file.publish(
             as: file.target,
             DownloadFile.Publication(
-                length: count, mode: mode, modified: nil, replacesTarget: true,
+                length: count, mode: nil, newMode: mode, modified: nil, replacesTarget: true,
                 record: TargetRecord(command, url: url, validators: DownloadValidators())))
         return .object([
             .init("path", .string(file.target.path)), .init("bytes", .integer(count)),

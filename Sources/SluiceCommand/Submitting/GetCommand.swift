@@ -13,19 +13,21 @@ struct GetCommand: AsyncParsableCommand {
             has changed at its server meanwhile, the download starts over: two versions are never mixed.
 
             A --to that ends in a slash is a directory, which must exist. The name in it is the last part of the URL, or \
-            --name. With --overwrite keep an existing file is a success and stays.
+            --name. With --overwrite keep an existing file is a success and stays. A file that is replaced keeps its \
+            permissions and owner. A name that the server chooses never replaces a file: the download fails, or with \
+            --rename becomes name.1.ext.
 
             EXAMPLES
               sluice get https://media.example.com/a.mp4 --wait
               sluice get https://media.example.com/a.mp4 --to /data/in/ --checksum sha256:2cf24dba5fb0a30e…
               sluice get https://media.example.com/a.mp4 https://media.example.com/b.mp4 --to /data/in/ --qos background
               sluice get https://media.example.com/daily.csv --to /data/daily.csv --if-changed --wait
-              sluice get 'https://media.example.com/export?id=7' --to /data/in/ --name server
+              sluice get 'https://media.example.com/export?id=7' --to /data/in/ --name server --rename
               sluice get file:///mnt/server/a.mp4 --to /data/in/
             """)
 
     enum Overwrite: String, ExpressibleByArgument, CaseIterable {
-        case replace, keep, fail
+        case replace, keep, fail, rename
     }
 
     @OptionGroup var data: DataOptions
@@ -64,10 +66,19 @@ struct GetCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Refuse a larger file, as in 2GiB. (default: no limit)", valueName: "size"))
     var maxBytes: SizeArgument?
 
-    @Option(name: .long, help: "What happens to a file that exists: replace, keep (a success) or fail.")
+    @Option(
+        name: .long, help: "What happens to a file that exists: replace, keep (a success), fail or rename (name.1.ext)."
+    )
     var overwrite = Overwrite.replace
 
-    @Option(name: .long, help: ArgumentHelp("The permissions, octal, minus the umask.", valueName: "mode"))
+    @Flag(name: .long, help: "Leave a file that exists, and take another name, as in name.1.ext.")
+    var rename = false
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The permissions, octal, minus the umask. (default: those of the replaced file, else 0644)",
+            valueName: "mode"))
     var mode: String?
 
     @Flag(name: .long, help: "Download only a version that the file was not downloaded from before.")
@@ -89,6 +100,9 @@ struct GetCommand: AsyncParsableCommand {
         }
         if fields.uniqueKey != nil, urls.count > 1 {
             throw ValidationError("--unique-key names one command: get one URL at a time.")
+        }
+        if rename, overwrite != .replace {
+            throw ValidationError("--rename is --overwrite rename: leave one of them out.")
         }
         try fields.requireKeyOfPeriod()
         _ = try HeaderArgument.members(header)
@@ -126,6 +140,7 @@ struct GetCommand: AsyncParsableCommand {
         if let checksum { members.append(.init("checksum", .string(checksum))) }
         if let size { members.append(.init("size", .integer(size.bytes))) }
         if let maxBytes { members.append(.init("maxBytes", .integer(maxBytes.bytes))) }
+        let overwrite = rename ? .rename : overwrite
         if overwrite != .replace { members.append(.init("overwrite", .string(overwrite.rawValue))) }
         if let mode { members.append(.init("mode", .string(mode))) }
         if ifChanged { members.append(.init("ifChanged", true)) }

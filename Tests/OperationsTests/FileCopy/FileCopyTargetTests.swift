@@ -107,7 +107,18 @@ import Work
                 #expect(try permissions(#require(payload["file"]?.string)) == 0o600)
                 _ = try await harness.run(UploadHarness.execution(try harness.operation.inspect(payload)).execution)
                 #expect(try permissions("\(target)/x") == expected)
+                unlink("\(target)/x")
             }
+        }
+    }
+
+    @Test func `a file that is replaced keeps its permissions`() async throws {
+        try await withTarget { harness, target in
+            let file = try harness.directory.file("a", [4])
+            _ = try await harness.upload(file: file, to: "file://\(target)/x")
+            #expect(chmod("\(target)/x", 0o600) == 0 && chmod(file, 0o644) == 0)
+            _ = try await harness.upload(file: file, to: "file://\(target)/x")
+            #expect(try permissions("\(target)/x") == 0o600)
         }
     }
 

@@ -20,7 +20,9 @@ struct DownloadFile: Sendable {
     struct Publication: Sendable {
         /// Bytes of the file.
         var length: Int64
-        var mode: UInt32
+        /// Nil: those of the replaced file; ``newMode`` where none is replaced.
+        var mode: UInt32?
+        var newMode: UInt32
         /// The time of modification; nil: that of the last write.
         var modified: Timestamp?
         var replacesTarget: Bool
@@ -177,19 +179,24 @@ struct DownloadFile: Sendable {
     }
 
     /// Makes the part durable, and gives it the name of the target in one step.
+    /// A file that an earlier execution of the command has published is replaced in any case.
     /// - Returns: false where the target exists and is not to be replaced.
     func publish(as target: CopyTarget, _ publication: Publication) async throws -> Bool {
         try await queue.run { call in
-            try target.requireReplaceable()
+            let replaces = publication.replacesTarget || target.isPublished(by: publication.record.command)
+            if replaces { try target.requireReplaceable() } else if try target.exists() { return false }
+            let replaced = replaces ? target.attributes() : nil
             do throws(SystemError) {
-                try part.complete(size: publication.length, mode: publication.mode)
+                try part.complete(
+                    size: publication.length, mode: publication.mode ?? replaced?.mode ?? publication.newMode,
+                    owner: replaced)
             } catch {
                 throw failure(error)
             }
             // Writing and truncating set the time too.
             if let modified = publication.modified, !part.setModified(modified) { throw failure() }
             publication.record.store(in: part.descriptor)
-            return try target.take(part, replacing: publication.replacesTarget, call)
+            return try target.take(part, replacing: replaces, call)
         }
     }
 }

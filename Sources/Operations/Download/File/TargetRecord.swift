@@ -75,6 +75,11 @@ struct TargetRecord: Sendable, Equatable {
     static func source(_ url: ResourceURL) -> String { Hexadecimal.text(SHA256.hash(data: Array(url.text.utf8))) }
 }
 
+extension CopyTarget {
+    /// Whether the file is one that this command has downloaded. Blocks.
+    func isPublished(by command: CommandID) -> Bool { TargetRecord(of: path)?.command == command }
+}
+
 extension FileSystemQueue {
     /// The validators of a target that was downloaded from this URL and not changed since; nil: unknown.
     func recordedValidators(of target: CopyTarget, _ url: ResourceURL) async throws -> DownloadValidators? {

@@ -15,13 +15,16 @@ extension DownloadPayload {
         if let checksum { members.append(.init("checksum", .string(checksum.text))) }
         if let size { members.append(.init("size", .integer(size))) }
         if overwrite != .replace { members.append(.init("overwrite", .string(overwrite.rawValue))) }
-        if mode != Self.defaultMode {
-            let digits = String(mode, radix: 8)
-            members.append(.init("mode", .string(String(repeating: "0", count: 4 - digits.utf8.count) + digits)))
-        }
+        if let mode { members.append(.init("mode", Self.digits(mode))) }
+        if newMode != Self.defaultMode { members.append(.init("newMode", Self.digits(newMode))) }
         if !keepTime { members.append(.init("keepTime", false)) }
         if ifChanged { members.append(.init("ifChanged", true)) }
         if maxBytes > 0 { members.append(.init("maxBytes", .integer(maxBytes))) }
         return .object(members)
+    }
+
+    private static func digits(_ mode: UInt32) -> JSONValue {
+        let digits = String(mode, radix: 8)
+        return .string(String(repeating: "0", count: 4 - digits.utf8.count) + digits)
     }
 }

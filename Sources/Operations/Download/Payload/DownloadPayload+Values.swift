@@ -41,7 +41,8 @@ extension DownloadPayload {
         guard let overwrite = Overwrite(rawValue: text) else {
             throw PayloadError(
                 .data,
-                "“overwrite” is “\(text.prefix(80))”; it is “replace”, “keep” or “fail” for a target that exists")
+                "“overwrite” is “\(text.prefix(80))”; it is “replace”, “keep”, “fail” or “rename” for a target that exists"
+            )
         }
         return overwrite
     }

@@ -12,8 +12,10 @@ internal import Work
 ///                                       in Content-Disposition, else that segment; other text: the name
 ///  "checksum": "sha256:<hex>",          of the whole file; sha512, sha1 or md5 too
 ///  "size": 1048576,                     bytes of the whole file
-///  "overwrite": "replace",              "keep": success where the target exists; "fail": final failure
-///  "mode": "0644",                      permissions, octal, minus the umask
+///  "overwrite": "replace",              "keep": success where the target exists; "fail": final failure; "rename":
+///                                       a.1.mp4. With "name": "server", "replace" is as "fail"
+///  "mode": null,                        permissions, octal, minus the umask; null: those of the replaced file
+///  "newMode": "0644",                   permissions without “mode”, where no file is replaced
 ///  "keepTime": true,                    the file's time of modification is Last-Modified
 ///  "ifChanged": false,                  request only a version that the target does not have
 ///  "maxBytes": 0,                       0: no limit; a larger file is a final failure
@@ -28,7 +30,7 @@ struct DownloadPayload: Sendable, Equatable {
 
     /// For a target that exists.
     enum Overwrite: String, Sendable, CaseIterable {
-        case replace, keep, fail
+        case replace, keep, fail, rename
     }
 
     static let defaultMode: UInt32 = 0o644
@@ -41,7 +43,9 @@ struct DownloadPayload: Sendable, Equatable {
     var checksum: Checksum?
     var size: Int64?
     var overwrite = Overwrite.replace
-    var mode = Self.defaultMode
+    /// Nil: a file that is replaced keeps its permissions, and another one gets ``newMode``.
+    var mode: UInt32?
+    var newMode = Self.defaultMode
     var keepTime = true
     var ifChanged = false
     /// 0: no limit.
@@ -49,8 +53,8 @@ struct DownloadPayload: Sendable, Equatable {
     var ranges = 1
 
     private static let keys =
-        "“url”, “to”, “headers”, “name”, “checksum”, “size”, “overwrite”, “mode”, “keepTime”, “ifChanged”, “maxBytes” "
-        + "and “ranges”"
+        "“url”, “to”, “headers”, “name”, “checksum”, “size”, “overwrite”, “mode”, “newMode”, “keepTime”, “ifChanged”, "
+        + "“maxBytes” and “ranges”"
 
     /// Reads and checks the payload without touching the file system.
     init(_ value: JSONValue) throws(PayloadError) {
@@ -63,6 +67,7 @@ struct DownloadPayload: Sendable, Equatable {
         size = try reader.integer("size", in: 0...Int64.max)
         if let text = try reader.text("overwrite") { overwrite = try Self.overwrite(text) }
         if let text = try reader.text("mode") { mode = try Self.mode(text) }
+        if let text = try reader.text("newMode") { newMode = try Self.mode(text) }
         keepTime = try reader.flag("keepTime") ?? keepTime
         ifChanged = try reader.flag("ifChanged") ?? ifChanged
         maxBytes = try reader.integer("maxBytes", in: 0...Int64.max) ?? maxBytes
@@ -104,6 +109,9 @@ struct DownloadPayload: Sendable, Equatable {
 
     /// Whether ``to`` is a directory, so that ``name`` decides the name.
     var isDirectory: Bool { to.endsWithBytes(of: "/") }
+
+    /// Whether the server chooses the name of the file.
+    var isNamedByServer: Bool { isDirectory && name == .ofServer }
 
     /// The path of the target.
     /// - Parameter field: the field `Content-Disposition` of the answer; nil without one.

@@ -35,7 +35,11 @@ struct DownloadResult: Sendable {
     static func ofExisting(_ target: CopyTarget, _ payload: DownloadPayload) throws(CommandFailure) -> [UInt8] {
         guard payload.overwrite == .keep else {
             throw CommandFailure(
-                .final, reason: "\(target.path) exists, and “overwrite” is “fail”; remove it, or give another “to”")
+                .final,
+                reason: payload.isNamedByServer && payload.overwrite == .replace
+                    ? "the server names the file \(target.name), and \(target.path) exists; a name that a server chose "
+                        + "replaces nothing: give the file a name (--name), or another one beside it (--rename)"
+                    : "\(target.path) exists, and “overwrite” is “fail”; remove it, or give another “to”")
         }
         return DownloadResult(end: End(path: target.path, isKept: true)).json
     }

@@ -207,20 +207,32 @@ actor DownloadTransfer {
     private func publish(_ completion: DownloadCompletion) async throws -> [UInt8] {
         // A 206 may leave out what the 200 before it has said.
         facts.validators = rules.checkpoint.validators
-        let target = try await CopyTarget.following(payload.target(contentDisposition: facts.contentDisposition))
-        let isPublished = try await file.publish(as: target, publication(completion))
-        guard isPublished else {
-            await file.remove()
-            return try DownloadResult.ofExisting(target, payload)
+        let path = payload.target(contentDisposition: facts.contentDisposition)
+        let replaces = payload.overwrite == .replace && !payload.isNamedByServer
+        // A symbolic link under a name that the server chose leads to a file that it did not choose.
+        let named = replaces ? try await CopyTarget.following(path) : CopyTarget(path: path)
+        var number = 0
+        while true {
+            let target = number == 0 ? named : named.numbered(number)
+            if try await file.publish(as: target, publication(completion, replaces)) {
+                execution.progress(offset: completion.length, total: completion.length)
+                return result(.init(path: target.path, completion: completion))
+            }
+            number += 1
+            guard payload.overwrite == .rename, number <= Self.maxNumber else {
+                await file.remove()
+                return try DownloadResult.ofExisting(named, payload)
+            }
         }
-        execution.progress(offset: completion.length, total: completion.length)
-        return result(.init(path: target.path, completion: completion))
     }
 
-    private func publication(_ completion: DownloadCompletion) -> DownloadFile.Publication {
+    /// The last number of `a.1.mp4`.
+    private static let maxNumber = 9999
+
+    private func publication(_ completion: DownloadCompletion, _ replaces: Bool) -> DownloadFile.Publication {
         DownloadFile.Publication(
-            length: completion.length, mode: payload.mode, modified: payload.keepTime ? facts.modified : nil,
-            replacesTarget: payload.overwrite == .replace,
+            length: completion.length, mode: payload.mode, newMode: payload.newMode,
+            modified: payload.keepTime ? facts.modified : nil, replacesTarget: replaces,
             record: TargetRecord(execution.id, url: payload.url, validators: facts.validators))
     }
 

@@ -11,7 +11,8 @@ internal import Work
 ///  "headers": {"X-Tag": "a"},                 none by default
 ///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
 ///  "name": "a.mp4",                           the name at the destination; the name of the file by default
-///  "mode": "644",                             permissions, octal, of a copy to a file: URL; the source's by default
+///  "mode": "644",                             permissions, octal, of a copy to a file: URL that replaces no file; the
+///                                             source's by default. A replaced file keeps its own
 ///  "removeSource": false,                     delete the file after success, once the destination has confirmed
 ///                                             the delivery (``DeliveryCheck``)
 ///  "confined": false,                         whether ``Confinement`` holds

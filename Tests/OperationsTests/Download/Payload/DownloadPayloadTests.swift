@@ -19,7 +19,9 @@ import Work
         #expect(payload.url.text == "https://h/d/a.mp4")
         #expect(payload.to == "/data/a.mp4")
         #expect(payload.headers.isEmpty && payload.name == .ofURL && payload.checksum == nil && payload.size == nil)
-        #expect(payload.overwrite == .replace && payload.mode == 0o644 && payload.keepTime && !payload.ifChanged)
+        #expect(
+            payload.overwrite == .replace && payload.mode == nil && payload.newMode == 0o644 && payload.keepTime
+                && !payload.ifChanged)
         #expect(payload.maxBytes == 0 && payload.ranges == 1)
         #expect(payload.json.text == #"{"url":"https://h/d/a.mp4","to":"/data/a.mp4"}"#)
     }
@@ -93,7 +95,7 @@ import Work
         (members(("checksum", "00")), .data, "sha256, sha512, sha1 or md5"),
         (members(("size", -1)), .data, "“size” must be a whole number from 0"),
         (members(("size", .number(1.5))), .data, "“size” must be a whole number"),
-        (members(("overwrite", "always")), .data, "“replace”, “keep” or “fail”"),
+        (members(("overwrite", "always")), .data, "“replace”, “keep”, “fail” or “rename”"),
         (members(("mode", "888")), .data, "octal"),
         (members(("mode", "1777")), .data, "octal"),
         (members(("mode", 644)), .data, "“mode” must be a string"),
