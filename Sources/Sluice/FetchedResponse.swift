@@ -19,7 +19,7 @@ public struct FetchedResponse: Sendable, Equatable {
     public var status: Int
     /// Header fields by name, in lower case; those that say how to use the body.
     public var headers: [String: String]
-    /// The whole body, unless ``isTruncated``. Empty for a response with `no-store`, which is not kept.
+    /// The whole body, unless ``isTruncated``. A response with `no-store` can be read once.
     public var body: [UInt8]
     /// Whether the body has only its first 64 KiB: the response was longer, and may not be stored.
     public var isTruncated: Bool

@@ -84,6 +84,13 @@ package struct HTTPVerdict {
             let location = head.headers.first(name: "location").map {
                 " to \(SingleLine.text(HTTPHeaderRedaction.shown(url: $0), limit: 300))"
             }
+            if code == 303, let location {
+                return CommandFailure(
+                    .final,
+                    reason:
+                        "\(answer): a redirect\(location), which may say that the action was done, or that a login is "
+                        + "needed; with 303 among the accepted statuses it is a success")
+            }
             return CommandFailure(
                 .final,
                 reason:

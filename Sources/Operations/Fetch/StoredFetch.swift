@@ -36,10 +36,14 @@ package struct StoredFetch: Sendable {
         return try look(payload, CredentialStore(), in: exists ? try ResponseStore(directory: directory) : nil)
     }
 
-    /// The body of a result. Blocks.
+    /// The body of a result. A file that may be read once is deleted. Blocks.
     /// - Throws: ``SystemError`` where its file cannot be read.
     package static func body(of result: JSONValue) throws(SystemError) -> [UInt8] {
-        if let path = result["bodyFile"]?.string { return try contents(of: path) }
+        if let path = result["bodyFile"]?.string {
+            let bytes = try contents(of: path)
+            if result["bodyOnce"]?.bool == true { unlink(path) }
+            return bytes
+        }
         guard let text = result["body"]?.string else { return [] }
         return result["bodyEncoding"]?.string == "base64" ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)
     }
@@ -81,7 +85,7 @@ package struct StoredFetch: Sendable {
                 for: redirects.url, headers, credential: hasCredential == true ? destination : nil)
             uniqueKey = uniqueKey ?? fetch.uniqueKey(of: request)
             let stored = try store.flatMap { try select(request, in: $0) }
-            let decision = CacheRules().decision(for: request, stored: stored?.response, now: now)
+            let decision = CacheRules().decision(for: request, stored: stored?.response, now: now).withoutErrors
             if let answer = decision.answer,
                 case .follow = redirects.step(
                     status: answer.response.status, location: answer.response.headers.first("location"))
@@ -110,7 +114,9 @@ package struct StoredFetch: Sendable {
         case .stored(let answer): return .stored(shown(answer))
         case .storedThenRefresh(let answer, _): return .storedThenRefresh(shown(answer))
         case .ask(_, let first):
-            if case .stored(let answer) = fallback { return .ask(first: first.map(shown), offline: shown(answer)) }
+            if case .stored(let answer) = fallback, !answer.isError {
+                return .ask(first: first.map(shown), offline: shown(answer))
+            }
             return .ask(first: first.map(shown), offline: nil)
         case .refused(let refusal): return .refused(refusal.message(url: redirects.url.text))
         }

@@ -7,9 +7,10 @@ internal import NIOHTTP1
 ///
 /// `body` is text where the response is UTF-8 without control characters, otherwise base64 with
 /// `"bodyEncoding": "base64"`. A whole body of a JSON media type is in `json` too, as a value, for references to its members.
-/// `"bodyTruncated": true` means that more arrived than is stored, or less than
-/// was announced. `sourceRemoved` is present where removal was requested, with `sourceProblem` where it
-/// failed, and `"unverified": true` where the destination has not confirmed that it holds the file.
+/// `"bodyTruncated": true` means that more than 64 KiB arrived, and `"bodyCut": true` that less arrived than was
+/// announced: an operation whose purpose is the answer fails then, and others say so. `sourceRemoved` is present
+/// where removal was requested, with `sourceProblem` where it failed, and `"unverified": true` where the destination
+/// has not confirmed that it holds the file.
 enum HTTPResult {
     /// The header fields that are stored.
     static let keptHeaders = [
@@ -70,7 +71,8 @@ enum HTTPResult {
 
     private static func body(_ record: HTTPRecord, type: String?, _ writer: inout JSONWriter) {
         var bytes = record.body.readableBytesView[...]
-        let isTruncated = record.bodyBytes > record.body.readableBytes || !record.isComplete
+        let isTruncated = record.bodyBytes > record.body.readableBytes || record.hasEnough
+        let isCut = !record.isComplete && !record.hasEnough
         if record.bodyBytes > record.body.readableBytes {
             bytes = bytes.dropLast(Self.cutCharacter(bytes.suffix(4)))
         }
@@ -79,7 +81,8 @@ enum HTTPResult {
         writer.member("body", text ?? Base64.encode(record.body.readableBytesView))
         if text == nil { writer.member("bodyEncoding", "base64") }
         if isTruncated { writer.member("bodyTruncated", true) }
-        if let text, !isTruncated, let value = value(of: text, type: type) { writer.member("json", value) }
+        if isCut { writer.member("bodyCut", true) }
+        if let text, !isTruncated, !isCut, let value = value(of: text, type: type) { writer.member("json", value) }
     }
 
     /// The value of a body.

@@ -12,8 +12,6 @@ struct RedirectedRequest: Sendable {
         var redirects: RedirectRules
         /// Sent the last request.
         var sender: RequestSender
-        /// A redirect says that the action of the request was done (303 to another method than GET and HEAD).
-        var isDone = false
     }
 
     let execution: CommandExecution
@@ -43,17 +41,15 @@ struct RedirectedRequest: Sendable {
             parts.url = redirects.url
             parts.reader = reader?(redirects)
             let record = try await send(sender, parts)
-            var response = Response(record: record, redirects: redirects, sender: sender)
+            let response = Response(record: record, redirects: redirects, sender: sender)
             guard let status = record.status else { return response }
             evidence.recordAnswer(status, to: execution.id, at: redirects.url.destination)
             guard !isFinal(status) else { return response }
             switch redirects.step(status: status, location: record.header("location")) {
             case .follow: continue
             case .refused(let failure): throw failure
-            case .done: response.isDone = true
-            case .none: break
+            case .none: return response
             }
-            return response
         }
     }
 

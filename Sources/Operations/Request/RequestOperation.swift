@@ -6,8 +6,9 @@ package import Work
 
 /// Sends one HTTP request of any method, and keeps the answer as the result. See ``RequestPayload``.
 ///
-/// ``RedirectRules`` says which redirects are followed. An answer 303 to a method other than GET and HEAD
-/// means that the action was done (RFC 9110, section 15.4.4): a success, whose location is kept.
+/// ``RedirectRules`` says which redirects are followed. An answer 303 to a method other than GET and HEAD may mean
+/// that the action was done (RFC 9110, section 15.4.4), or that a person has to log in. So it is a success only where
+/// the payload accepts 303; its location is kept.
 package struct RequestOperation: CommandOperation {
     package let type = CommandType.request
     package var rule: PayloadRule { PayloadRule(destination: "/url") }
@@ -96,7 +97,6 @@ package struct RequestOperation: CommandOperation {
         if request.method == "DELETE", response.record.status == nil, response.record.mayHaveSent {
             try await execution.saveCheckpoint(Array(#"{"sent":true}"#.utf8))
         }
-        if response.isDone { return try await success(response, request, saved) }
         return try await result(of: response, request, saved)
     }
 
@@ -126,6 +126,7 @@ package struct RequestOperation: CommandOperation {
         if request.accept.contains(status) {
             // 2xx before the whole body was sent, and then cut off.
             if let failure, (200..<300).contains(status) { throw failure }
+            if let failure = Self.cutOff(record, what, saved) { throw failure }
             return try await success(response, request, saved)
         }
         if request.method == "DELETE", status == 404 || status == 410, Self.mayHaveDeleted(response.sender.execution) {
@@ -136,6 +137,18 @@ package struct RequestOperation: CommandOperation {
                 .final,
                 reason: "\(what) was answered \(status), which is not among the accepted statuses "
                     + "(\(request.accept.text))")
+    }
+
+    /// The failure of an answer whose body is not whole. A request that may not be repeated has an unknown end.
+    private static func cutOff(_ record: HTTPRecord, _ what: String, _ saved: SavedResponse?) -> (any Error)? {
+        guard saved == nil, !record.isComplete, !record.hasEnough else { return nil }
+        if record.error is CancellationError { return CancellationError() }
+        var failure = CommandFailure(
+            cutOff:
+                "\(what) was answered \(record.status ?? 0), but the body was cut off after \(record.bodyBytes) bytes",
+            by: record.error)
+        failure.ambiguous = true
+        return failure
     }
 
     private func success(

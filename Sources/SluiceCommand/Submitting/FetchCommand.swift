@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Console
 internal import Operations
 internal import Sluice
 
@@ -134,7 +135,15 @@ struct FetchCommand: AsyncParsableCommand {
             guard outcome.isSuccess else {
                 throw ExitError(.failed, "\(id) \(outcome.status.clause)\(outcome.reason.map { ": \($0)" } ?? "")")
             }
-            try printer.show(outcome, isFirstShown: first != nil && showsFirst)
+            let result = outcome.result.map { JSONValue(stored: $0) } ?? .null
+            if wait == .fresh, result["stale"]?.bool == true {
+                let why = result["staleBecause"]?.string ?? "stale"
+                throw ExitError(
+                    .tryAgain,
+                    "\(url) has no fresh response now: its server failed, and the stored one is stale (\(why)); "
+                        + "leave --wait fresh out to print it")
+            }
+            try printer.show(outcome, result, isFirstShown: first != nil && showsFirst)
         case .held(let reason):
             let sentence = "\(reason). \(id) goes on; see “sluice explain \(id)”"
             guard let offline = first ?? stored.offline, wait != .fresh else { throw ExitError(.tryAgain, sentence) }

@@ -24,17 +24,22 @@ struct FetchPrinter {
 
     /// The end of the command that asked.
     /// - Parameter isFirstShown: the stored response was printed.
-    func show(_ outcome: CommandOutcome, isFirstShown: Bool) throws {
-        let result = outcome.result.map { JSONValue(stored: $0) } ?? .null
+    func show(_ outcome: CommandOutcome, _ result: JSONValue, isFirstShown: Bool) throws {
         let source = result["source"]?.string
-        let stage = source == "network" ? "fresh" : source == "notModified" ? "notModified" : "stored"
+        let isStale = result["stale"]?.bool == true
+        let stage =
+            source == "network" ? "fresh" : source == "notModified" ? "notModified" : isStale ? "stale" : "stored"
         if asJSON {
             line(result, stage: stage, id: outcome.id)
         } else if source == "network" || !isFirstShown {
             try body(of: result)
         }
         Output.flush()
-        if !asJSON, isFirstShown {
+        if !asJSON, isStale {
+            let age = result["age"]?.integer.map { "\(Duration.seconds($0).shortText) old" } ?? "of unknown age"
+            let why = result["staleBecause"]?.string ?? ""
+            Diagnostics.say("stale: its server brought no fresh response; the stored one is \(age) (\(why))")
+        } else if !asJSON, isFirstShown {
             Diagnostics.say(
                 source == "network" ? "fresh: this response has just arrived" : "fresh: nothing has changed")
         }

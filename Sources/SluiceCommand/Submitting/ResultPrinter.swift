@@ -18,7 +18,11 @@ struct ResultPrinter {
         } else if let text = result["body"]?.string {
             show(text, isBase64: result["bodyEncoding"]?.string == "base64")
             if result["bodyTruncated"]?.bool == true {
-                Diagnostics.say("the answer is longer than 64 KiB, or was cut off: this is its start")
+                Diagnostics.say("the answer is longer than 64 KiB: this is its start")
+            }
+            if let status = result["status"]?.integer, (300..<400).contains(status) {
+                Output.flush()
+                Diagnostics.say("\(status): Location: \(result["headers"]?["location"]?.string ?? "none")")
             }
         }
         Output.flush()

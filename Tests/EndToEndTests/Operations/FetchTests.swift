@@ -13,6 +13,11 @@ extension EndToEndTests {
             GET /swr #1 : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "one"
             GET /swr : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "two"
             GET /missing : answer 404
+            GET /once : answer 200 header "Cache-Control: no-store" body "once"
+            GET /large : answer 200 header "Cache-Control: no-store" body 200000
+            GET /stale #1 : answer 200 header "Cache-Control: max-age=0, stale-if-error=600" body "old"
+            GET /stale : answer 503
+            GET /gone : answer 404 header "Cache-Control: max-age=600" body "page"
             """
 
         private func with(_ body: (Installation, ScriptedServer) async throws -> Void) async throws {
@@ -46,6 +51,29 @@ extension EndToEndTests {
                 #expect(revalidated.output == "two", "\(revalidated.errors)")
                 let missing = try await installation.sluice("fetch", "\(server.origin)/missing")
                 #expect(missing.code == 1 && missing.errors.contains("answered 404"), "\(missing.errors)")
+            }
+        }
+
+        @Test func `exit code 0 and a body mean a whole, successful answer that is fresh, or said to be stale`()
+            async throws
+        {
+            try await with { installation, server in
+                let once = try await installation.sluice("fetch", "\(server.origin)/once")
+                #expect(once.code == 0 && once.output == "once", "\(once.errors)")
+                let large = try await installation.sluice("fetch", "\(server.origin)/large")
+                #expect(large.code == 0 && large.output.utf8.count == 200_000, "\(large.errors)")
+                let bodies = try FileManager.default.subpathsOfDirectory(atPath: "\(installation.data)/cache/body")
+                #expect(!bodies.contains { $0.hasSuffix(".part") }, "a body with no-store was kept: \(bodies)")
+                _ = try await installation.sluice("fetch", "\(server.origin)/stale")
+                let stale = try await installation.sluice("fetch", "\(server.origin)/stale")
+                #expect(stale.code == 0 && stale.output == "old" && stale.errors.contains("stale"), "\(stale.errors)")
+                let fresh = try await installation.sluice("fetch", "\(server.origin)/stale", "--wait", "fresh")
+                #expect(fresh.code == 75 && fresh.output.isEmpty, "\(fresh.output)\(fresh.errors)")
+                for _ in 0..<2 {
+                    let gone = try await installation.sluice("fetch", "\(server.origin)/gone")
+                    #expect(gone.code == 1 && gone.output.isEmpty && gone.errors.contains("404"), "\(gone.errors)")
+                }
+                #expect(server.requests.count { $0.target == "/gone" } == 1)
             }
         }
 

@@ -57,7 +57,18 @@ import Work
             script: #"* * : answer 413 header "Connection: close"; close"#, method: "POST", body: "x", fault: .final),
         Case(
             testDescription: "POST answered 303",
-            script: #"* * : read; answer 303 header "Location: /done""#, method: "POST", body: "x", status: 303),
+            script: #"* * : read; answer 303 header "Location: /login""#, method: "POST", body: "x", fault: .final),
+        Case(
+            testDescription: "POST answered 303, accepted",
+            script: #"* * : read; answer 303 header "Location: /done""#, method: "POST", body: "x", accept: "2xx,303",
+            status: 303),
+        Case(
+            testDescription: "a body that is cut off", script: #"* * : answer 200 body "x" length 2; close"#,
+            fault: .reset, isAmbiguous: true),
+        Case(
+            testDescription: "POST whose answer is cut off",
+            script: #"* * : read; answer 200 body "x" length 2; close"#,
+            method: "POST", body: "x", fault: .reset, isAmbiguous: true),
         Case(
             testDescription: "POST answered 302", script: #"* * : read; answer 302 header "Location: /a""#,
             method: "POST", body: "x", fault: .final),

@@ -6,6 +6,8 @@ enum FetchBody: Sendable {
     /// - isTruncated: these are only the first of all bytes.
     case bytes([UInt8], isTruncated: Bool)
     case file(String)
+    /// The path of a file that its reader deletes.
+    case once(String)
 
     init(_ stored: StoredBody?) {
         switch stored?.place {
@@ -26,11 +28,15 @@ enum FetchBody: Sendable {
         }
     }
 
-    /// The result of a fetch: the members of ``FetchResult``, `headers`, and `body` or `bodyFile`.
+    /// The result of a fetch: the members of ``FetchResult``, `headers`, and `body` or `bodyFile`, with `bodyOnce` where
+    /// the file may be read once.
     /// - Parameter url: the last one, where a redirect was followed.
     func json(_ result: FetchResult, url: String? = nil) -> [UInt8] {
         var members = result.members
         if let url { members.append(.init("url", .string(url))) }
+        if case .once(let path) = self {
+            members += [.init("bodyFile", .string(path)), .init("bodyOnce", true)]
+        }
         guard !result.isWithheld else { return JSONValue.object(members).bytes }
         members.append(.init("headers", HTTPResult.headers(result.headers)))
         switch self {
@@ -44,6 +50,7 @@ enum FetchBody: Sendable {
                 members.append(.init("json", value))
             }
         case .file(let path): members.append(.init("bodyFile", .string(path)))
+        case .once: break
         }
         return JSONValue.object(members).bytes
     }

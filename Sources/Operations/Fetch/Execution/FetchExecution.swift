@@ -55,7 +55,7 @@ struct FetchExecution: Sendable {
             switch redirects.step(status: answer.result.status, location: answer.location) {
             case .follow: continue
             case .refused(let failure): throw failure
-            case .none, .done:
+            case .none:
                 let url = redirects.url.displayText
                 publish(FetchEvent.body(answer.result, isFirst: false, url: url, at: .now))
                 return answer.body.json(answer.result, url: redirects.hasRedirected ? url : nil)
@@ -72,7 +72,7 @@ struct FetchExecution: Sendable {
         let request = payload.request(
             for: redirects.url, headers, credential: credential == nil ? nil : redirects.credentialDestination)
         let stored = try await selected(for: request)
-        switch rules.decision(for: request, stored: stored?.response, now: .now) {
+        switch rules.decision(for: request, stored: stored?.response, now: .now).withoutErrors {
         case .stored(let answer):
             return Answer(
                 result: FetchResult(answer, now: .now), body: FetchBody(stored),
@@ -142,19 +142,45 @@ struct FetchExecution: Sendable {
         let body = exchange.body
         let change = exchange.isBodyKept ? change : Self.withoutBody(change)
         try await apply(change, result.source == .network ? body : nil)
+        // The response is the answer, and a failure, also where a 304 or the store brings it: 404, for example.
+        if result.status >= 400 {
+            throw exchange.failure
+                ?? CommandFailure(.final, reason: "GET \(exchange.url.displayText) was answered \(result.status)")
+        }
         guard result.source == .network else {
             return Answer(
                 result: result, body: FetchBody(stored), location: stored?.response.headers.first("location"))
         }
-        // The response is the answer, and a failure: 404, for example.
-        if result.status >= 400, let failure = exchange.failure { throw failure }
+        return Answer(
+            result: result, body: try await self.body(of: exchange, result, change),
+            location: exchange.facts.head.headers.first("location"))
+    }
+
+    /// The body of a response that has just arrived. One that may not be stored is handed over in a file, which its
+    /// reader deletes: `no-store` forbids to keep a response, not to use it (RFC 9111, section 5.2.2.5).
+    private func body(
+        of exchange: FetchReception, _ result: FetchResult, _ change: StoreChange
+    ) async throws -> FetchBody {
+        let body = exchange.body
+        if exchange.isBodyKept, result.isWithheld || !body.isSmall, !change.isWrite, body.count > 0 {
+            return .once(try await handOver(body))
+        }
         var path: String?
         if case .write(let response, _) = change {
             path = try await store.use { $0.path(of: response.sha256) }
         }
-        return Answer(
-            result: result, body: FetchBody(received: body, path: path, isKept: exchange.isBodyKept),
-            location: exchange.facts.head.headers.first("location"))
+        return FetchBody(received: body, path: path, isKept: exchange.isBodyKept)
+    }
+
+    private func handOver(_ body: ReceivedBody) async throws -> String {
+        let path = store.handOverPath(execution.id, claim: execution.claim)
+        return try await BlockingIO.copies.run(at: path) {
+            do { try body.handOver(at: path) } catch {
+                throw CommandFailure(
+                    .command, reason: "cannot hand over a response: \(error.words)", retryAfter: .seconds(60))
+            }
+            return path
+        }
     }
 
     /// The change by a response whose body is too long to keep.

@@ -8,7 +8,7 @@ internal import Work
 /// One request of a fetch, and its answer.
 final class FetchReception: Sendable {
     let body: ReceivedBody
-    private let url: ResourceURL
+    let url: ResourceURL
     private let maxBytes: Int64
 
     private struct State {

@@ -8,4 +8,14 @@ enum FetchDecision: Sendable, Equatable {
     case ask(ConditionalRequest, first: StoredAnswer?)
     /// There is no answer, and the mode permits no request.
     case refused(FetchRefusal)
+
+    /// The decision for a reader: a stored error is a failure, as it was when it arrived, and is never shown.
+    var withoutErrors: FetchDecision {
+        switch self {
+        case .stored(let answer) where answer.isError: .refused(.storedError(status: answer.response.status))
+        case .storedThenRefresh(let answer, let question) where answer.isError: .ask(question, first: nil)
+        case .ask(let question, let answer?) where answer.isError: .ask(question, first: nil)
+        case .stored, .storedThenRefresh, .ask, .refused: self
+        }
+    }
 }

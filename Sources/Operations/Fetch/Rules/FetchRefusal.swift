@@ -21,6 +21,8 @@ enum FetchRefusal: Sendable, Equatable {
     case notConfirmed
     /// The origin answered with this error, which is not one that permits a stale response.
     case error(status: Int)
+    /// The stored response is an error that its origin permits to keep.
+    case storedError(status: Int)
     /// A 304 to a request without a condition.
     case unexpectedNotModified
 
@@ -43,6 +45,8 @@ enum FetchRefusal: Sendable, Equatable {
         case .error(let status):
             return "\(url) was answered \(status), and its origin does not permit the stored response instead; "
                 + "set maxStale, or use the mode network"
+        case .storedError(let status):
+            return "\(url) was answered \(status), which its origin says is still so; use the mode reload to ask again"
         case .unexpectedNotModified:
             return "\(url) was answered 304 without having been asked for a change; check the server"
         }

@@ -6,4 +6,8 @@ enum StoreChange: Sendable, Equatable {
     case write(StoredResponse, replacing: CacheKey?)
     /// Delete the row: its resource is gone, or it must not be stored any longer.
     case remove(CacheKey)
+
+    var isWrite: Bool {
+        if case .write = self { true } else { false }
+    }
 }

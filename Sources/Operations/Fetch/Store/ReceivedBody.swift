@@ -75,6 +75,14 @@ final class ReceivedBody: @unchecked Sendable {
         return nil
     }
 
+    /// Gives the body, of any size, to a reader: a file of its own.
+    func handOver(at target: String) throws(SystemError) {
+        if descriptor < 0, let error = moveToFile() { throw error }
+        guard rename(path, target) == 0 else { throw SystemError("rename", path) }
+        close(descriptor)
+        descriptor = -1
+    }
+
     /// Whether ``start`` has all bytes.
     var isSmall: Bool { count <= Int64(ResponseStore.maxInlineBody) }
 

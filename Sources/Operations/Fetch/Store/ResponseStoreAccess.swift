@@ -52,6 +52,9 @@ final class ResponseStoreAccess: Sendable {
         }
     }
 
+    /// The path of a body that may not be stored. A reader deletes the file, or ``ResponseStore/sweep(olderThan:)``.
+    func handOverPath(_ id: CommandID, claim: Int) -> String { "\(directory ?? "")/body/.\(id).\(claim).once.part" }
+
     /// The path of a body that is arriving.
     func partPath(_ id: CommandID, claim: Int) -> String { "\(directory ?? "")/body/.\(id).\(claim).part" }
 }

@@ -6,8 +6,7 @@ internal import HTTPClient
 ///
 /// | status | GET, HEAD | other methods |
 /// |---|---|---|
-/// | 301, 302, 307, 308 | followed | not followed: a failure, which `HTTPVerdict` judges |
-/// | 303 | followed | not followed: the action was done |
+/// | 301, 302, 303, 307, 308 | followed | not followed: a failure, which `HTTPVerdict` judges |
 ///
 /// At another origin than the submitted one the secret header fields and the credential are left out, for
 /// they were meant for that origin (curl: CVE-2018-1000007). They stay left out if a later redirect leads
@@ -48,10 +47,7 @@ struct RedirectRules: Sendable {
     /// Decides what an answer from the current URL means, and moves on where it is a redirect to follow.
     /// - Parameter location: the field `Location`; nil without one.
     mutating func step(status: Int, location: String?) -> RedirectStep {
-        guard [301, 302, 303, 307, 308].contains(status) else { return .none }
-        guard method == "GET" || method == "HEAD" else {
-            return status == 303 ? .done(location: location ?? "") : .none
-        }
+        guard [301, 302, 303, 307, 308].contains(status), method == "GET" || method == "HEAD" else { return .none }
         guard let location, !location.trimmed.isEmpty else {
             return refused(status, nil, "without a Location; submit the URL that it should name")
         }

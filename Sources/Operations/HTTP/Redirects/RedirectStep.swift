@@ -6,9 +6,6 @@ enum RedirectStep: Sendable, Equatable {
     case none
     /// Send the request of this method to this URL. The address is checked anew.
     case follow(ResourceURL, method: String)
-    /// 303 to a method other than GET and HEAD: the action was done, and its outcome is at this URL, which is
-    /// not requested.
-    case done(location: String)
     /// The redirect must not be followed. The failure is final.
     case refused(CommandFailure)
 }

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import TestSupport
 import Testing
 
@@ -112,7 +113,8 @@ import Testing
             _ = try await harness.fetch("/a")
             let gone = try await harness.fetch("/a")
             #expect(gone.failure?.fault == .final, "\(gone)")
-            #expect(try harness.look("/a").shown?.result["status"]?.integer == 404)
+            // The stored error is never an answer.
+            if case .ask(nil, nil) = try harness.look("/a") {} else { Issue.record("the stored error is shown") }
         }
     }
 
@@ -166,9 +168,35 @@ import Testing
     @Test func `a response with no-store leaves neither headers nor body`() async throws {
         try await FetchHarness.with("GET /a : answer 200 header \"Cache-Control: no-store\" body \"secret\"") {
             harness in
-            let outcome = try await harness.fetch("/a")
-            #expect(outcome.result == ["source": "network", "status": 200], "\(outcome)")
+            let result = try #require(try await harness.fetch("/a").result)
+            #expect(result.members?.map(\.name) == ["source", "status", "bodyFile", "bodyOnce"], "\(result)")
             if case .ask(nil, _) = try harness.look("/a") {} else { Issue.record("it was stored") }
+            // The body is used once.
+            #expect(try StoredFetch.body(of: result) == Array("secret".utf8))
+            #expect(throws: SystemError.self) { try StoredFetch.body(of: result) }
+        }
+    }
+
+    @Test(arguments: [200, 300 << 10]) func `a body that may not be stored arrives whole`(size: Int) async throws {
+        try await FetchHarness.with("GET /a : answer 200 header \"Cache-Control: no-store\" body \(size)") { harness in
+            let result = try #require(try await harness.fetch("/a").result)
+            #expect(try StoredFetch.body(of: result).count == size && result["bodyTruncated"] == nil)
+        }
+    }
+
+    @Test func `a stored error is a failure, as it was when it arrived`() async throws {
+        try await FetchHarness.with("GET /a : answer 404 header \"Cache-Control: max-age=60\" body \"gone\"") {
+            harness in
+            let first = try await harness.fetch("/a")
+            #expect(first.failure?.fault == .final, "\(first)")
+            guard case .refused(let sentence) = try harness.look("/a") else {
+                Issue.record("the error page is an answer")
+                return
+            }
+            #expect(sentence.contains("404"))
+            let second = try await harness.fetch("/a")
+            #expect(second.failure?.reason.contains("404") == true, "\(second)")
+            #expect(harness.server.requests.count == 1)
         }
     }
 
