@@ -7,18 +7,57 @@ struct SyncPageOptions: ParsableArguments {
         case none, link, cursor, page, offset
     }
 
+    enum MissingCursor: String, ExpressibleByArgument, CaseIterable {
+        case partial, end
+    }
+
+    enum NextOrigin: String, ExpressibleByArgument, CaseIterable {
+        case refuse, same
+    }
+
     @Option(
         name: .long,
         help: """
             How pages follow each other: none (one page), link (the Link header, or the URL at --cursor), cursor (the value \
-            at --cursor), page (a number) or offset (the number of records so far).
+            at --cursor or --last-record), page (a number) or offset (the number of records so far). Without it one page is \
+            read, and an answer that looks like one of several is partial.
             """)
-    var pages = Kind.none
+    var pages: Kind?
 
     @Option(
         name: .long,
         help: ArgumentHelp("Pointer to the next cursor or URL in the answer, as in /next.", valueName: "pointer"))
     var cursor: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Instead of --cursor: pointer to the cursor within the last record of a page, as in /id.",
+            valueName: "pointer"))
+    var lastRecord: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Pointer to a flag in the answer, as in /has_more: false is the end, whatever the cursor says.",
+            valueName: "pointer"))
+    var more: String?
+
+    @Option(
+        name: .long,
+        help: """
+            A page without the member at --cursor: partial (it may be cut, so nothing is deleted), or end (this server ends \
+            its lists so). (default: partial)
+            """)
+    var missingCursor: MissingCursor?
+
+    @Option(
+        name: .long,
+        help: """
+            A next page at another scheme, host or port: refuse, or same (its path and query at the origin of the URL, for \
+            a server behind a proxy). (default: refuse)
+            """)
+    var nextOrigin: NextOrigin?
 
     @Option(
         name: .long,
@@ -80,8 +119,12 @@ struct SyncPageOptions: ParsableArguments {
     var members: [JSONValue.Member] {
         get throws {
             var page: [JSONValue.Member] = []
-            if pages != .none { page.append(.init("by", .string(pages.rawValue))) }
+            if let pages { page.append(.init("by", .string(pages.rawValue))) }
             if let cursor { page.append(.init("cursor", .string(cursor))) }
+            if let lastRecord { page.append(.init("lastRecord", .string(lastRecord))) }
+            if let more { page.append(.init("more", .string(more))) }
+            if let missingCursor { page.append(.init("missingCursor", .string(missingCursor.rawValue))) }
+            if let nextOrigin { page.append(.init("nextOrigin", .string(nextOrigin.rawValue))) }
             if let pageParameter { page.append(.init("parameter", .string(pageParameter))) }
             if let sizeParameter { page.append(.init("sizeParameter", .string(sizeParameter))) }
             if let pageSize { page.append(.init("size", .integer(pageSize))) }

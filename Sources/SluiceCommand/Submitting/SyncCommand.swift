@@ -14,8 +14,9 @@ struct SyncCommand: AsyncParsableCommand {
 
             --records names the array in the answer, --key the key in a record; both are JSON Pointers (/data/items, /id). \
             --mode replace deletes the rows that a whole list does not have any more, but not those of an empty list \
-            (--allow-empty), nor more than half of them (--max-delete). Rows that “sluice collection put” has changed \
-            stay or not as --merge says.
+            (--allow-empty), nor more than half of them (--max-delete). A list of several pages may change while it is \
+            read, so a row is deleted when the second whole read in a row misses it. A list that may have been cut is \
+            “partial”, and deletes nothing. Rows that “sluice collection put” has changed stay or not as --merge says.
 
             Look at it with “sluice collection query NAME”, or with any program that reads SQLite.
 
@@ -24,6 +25,8 @@ struct SyncCommand: AsyncParsableCommand {
               sluice sync https://api.example.com/users --collection users --records /data --pages cursor \\
                 --cursor /next --page-parameter after --column email=/email --mode replace
               sluice sync 'https://api.example.com/users?per_page=100' --collection users --pages link
+              sluice sync https://api.example.com/charges --collection charges --records /data --pages cursor \\
+                --last-record /id --page-parameter starting_after --more /has_more
               sluice sync https://api.example.com/orders --collection orders --since date \\
                 --since-parameter updated_since
               sluice sync https://api.example.com/export.ndjson --collection export --format ndjson --key /sku

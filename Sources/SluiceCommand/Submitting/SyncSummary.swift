@@ -19,7 +19,8 @@ struct SyncSummary {
         guard result["notModified"]?.bool != true else { return start + "the list has not changed" }
         let counts = ["inserted", "updated", "unchanged", "deleted"].map { "\(Figures.grouped(number($0))) \($0)" }
         let records = number("records")
-        return start + "\(Figures.grouped(records)) \(records == 1 ? "record" : "records") read, "
+        let partial = result["partial"] == nil ? "" : " (partial)"
+        return start + "\(Figures.grouped(records)) \(records == 1 ? "record" : "records") read\(partial), "
             + counts.joined(separator: ", ")
     }
 
@@ -37,7 +38,11 @@ struct SyncSummary {
                 "\(Figures.grouped(rejected)) \(rejected == 1 ? "record was" : "records were") left out\(example ?? "")"
             )
         }
-        if let retained = result["retained"]?.string { remarks.append(retained) }
+        if let partial = result["partial"]?.string {
+            remarks.append("this may not be the whole list, so nothing was deleted as missing: \(partial)")
+        } else if let retained = result["retained"]?.string {
+            remarks.append(retained)
+        }
         return remarks
     }
 }

@@ -1,15 +1,37 @@
 internal import Commands
 
+/// The proof that rows which a read does not list are gone. Only ``MissingRows`` makes one, and
+/// ``CollectionMerge`` deletes no missing row without it.
+struct ReadProof: Sendable, Equatable {
+    /// Complete reads in a row that must miss a row of a list that never stands still.
+    static let maxReads = 5
+
+    /// The complete reads in a row that missed the rows, this one included. With 1 every missing row is gone.
+    let reads: Int
+
+    fileprivate init(reads: Int) { self.reads = reads }
+}
+
 /// Decides whether rows are deleted because the remote list does not have them. Pure.
 ///
 /// A list that is empty by mistake, or was read in part, must not empty the collection. So rows are deleted
-/// only after a whole read, and many at once only where the payload permits it.
+/// only with a ``ReadProof``, and many at once only where the payload permits it.
+///
+/// A list in one answer is a proof by itself. While a list of several pages is read, rows are inserted, deleted and
+/// moved, so that a living row is on no page. One read proves nothing there; the proof is one of
+/// * two reads in a row with the same ``ReadPrint``: the second is that of the next sync, or of the same command
+///   where a row is missing for the second time and the list has changed since;
+/// * ``ReadProof/maxReads`` reads in a row that miss the row, for a list that always changes.
 enum MissingRows: Sendable, Equatable {
-    /// Deletes them.
-    case delete
+    /// Deletes them, and notes this read.
+    case delete(ReadProof)
+    /// Leaves them, and notes that this read misses them; the rest of the sync is applied.
+    case wait(because: String)
     /// Leaves them; the rest of the sync is applied.
     /// - Parameter because: a sentence for the result; nil where the payload asks for no deletion.
     case retain(because: String?)
+    /// Requests the first page once more, and decides again.
+    case checkFirstPage
     /// Reads the whole list once more.
     case readAgain
     /// Ends the command; nothing is written.
@@ -27,21 +49,38 @@ enum MissingRows: Sendable, Equatable {
                 facts.isSecondRead
                 ? Self.retained("the list changed during both reads, as \(facts.duplicates) keys came twice")
                 : .readAgain
-        } else if facts.listed == 0, facts.rows > 0 {
-            self =
-                facts.allowEmpty
-                ? .delete
-                : Self.refusal(
-                    "the list is empty, and the collection “\(collection)” has \(facts.rows) rows; nothing was "
-                        + "written; submit with “allowEmpty” if the list is really empty")
-        } else if !facts.maxDelete.permits(facts.missing, of: facts.rows) {
+        } else if facts.listed == 0, facts.rows > 0, !facts.allowEmpty {
+            self = Self.refusal(
+                "the list is empty, and the collection “\(collection)” has \(facts.rows) rows; nothing was "
+                    + "written; submit with “allowEmpty” if the list is really empty")
+        } else if facts.listed > 0, !facts.maxDelete.permits(facts.missing, of: facts.rows) {
             self = Self.refusal(
                 "\(facts.missing) of the \(facts.rows) rows of the collection “\(collection)” are missing in the list, "
                     + "more than “maxDelete” (\(facts.maxDelete.text)); nothing was written; submit with a larger "
                     + "“maxDelete” if they are really gone")
         } else {
-            self = .delete
+            self = Self.proven(facts)
         }
+    }
+
+    /// The decision about a read that seems complete.
+    private static func proven(_ facts: ReadFacts) -> MissingRows {
+        if facts.missing == 0 || facts.pages <= 1 { return .delete(ReadProof(reads: 1)) }
+        if facts.isSameAsFirst { return .delete(ReadProof(reads: 1)) }
+        switch facts.firstPage {
+        case .unknown: return .checkFirstPage
+        case .changed: return retained("the first page changed while the others were read")
+        case .same: break
+        }
+        if facts.missingBefore > 0 {
+            if facts.isSameAsLast { return .delete(ReadProof(reads: 2)) }
+            if !facts.isSecondRead { return .readAgain }
+        }
+        if facts.missingOften > 0 { return .delete(ReadProof(reads: ReadProof.maxReads)) }
+        let rows = facts.missing == 1 ? "1 row is" : "\(facts.missing) rows are"
+        return .wait(
+            because: "\(rows) missing in the list; a list of several pages may change while it is read, so rows are "
+                + "deleted when the next complete read misses them too")
     }
 
     /// Why the read may not be the whole list.
@@ -49,6 +88,7 @@ enum MissingRows: Sendable, Equatable {
         if case .partial(let reason) = facts.end { return reason }
         if !facts.everyPageWas200 { return "a page was not answered 200" }
         if facts.rejectsWithoutKey > 0 { return "\(facts.rejectsWithoutKey) rejected records have no known key" }
+        if facts.hasMoved { return "the list changed while its pages were read" }
         return nil
     }
 

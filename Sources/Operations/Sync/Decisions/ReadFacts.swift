@@ -1,5 +1,12 @@
+internal import Commands
+
 /// The facts of a read by which ``MissingRows`` decides.
 struct ReadFacts: Sendable, Equatable {
+    /// The first page, requested once more behind the last one.
+    enum FirstPage: Sendable, Equatable {
+        case unknown, same, changed
+    }
+
     var mode: SyncPayload.Mode
     var read: SyncRead
     var end: PagingEnd
@@ -10,14 +17,26 @@ struct ReadFacts: Sendable, Equatable {
     /// Keys that occurred twice in the list.
     var duplicates = 0
     var paging: PagingRule.Kind
-    /// Whether this is the second read of the list in one command, after the first found duplicates.
+    var pages: Int64 = 1
+    /// Whether pages stated different totals.
+    var hasMoved = false
+    var firstPage = FirstPage.unknown
+    /// Whether this is the second read of the list in one command.
     var isSecondRead = false
+    /// Whether the first read of this command has the same ``ReadPrint``.
+    var isSameAsFirst = false
+    /// Whether the last complete read of an earlier command has the same ``ReadPrint``.
+    var isSameAsLast = false
     /// Keys that the read lists, with those of rejected records.
     var listed: Int
     /// Rows of the collection that can be missing (``MergeDecision/deletesMissing(_:)``).
     var rows: Int
     /// The ones of ``rows`` that the read does not list.
     var missing: Int
+    /// The ones of ``missing`` that the last complete read did not list either.
+    var missingBefore = 0
+    /// The ones of ``missing`` that this is complete read ``ReadProof/maxReads`` in a row not to list.
+    var missingOften = 0
     var allowEmpty = false
     var maxDelete = DeleteLimit.standard
 }

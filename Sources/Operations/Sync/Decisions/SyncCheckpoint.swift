@@ -6,7 +6,7 @@ internal import Commands
 /// ```
 /// {"command": "01998b5e-…", "payload": "8c1f…", "at": 1763000000000, "page": 3, "cursor": "abc",
 ///  "items": 200, "total": 500, "since": "tok", "first": 1763000000000, "clock": -120, "token": "tok2",
-///  "version": "…", "pages200": true}
+///  "version": "…", "pages200": true, "print": ["c0ffee", "c0ffee", 500]}
 /// ```
 struct SyncCheckpoint: Sendable, Equatable {
     /// Cursors of many servers are valid for an hour; 15 minutes also bound the age of the staged pages.
@@ -23,6 +23,7 @@ struct SyncCheckpoint: Sendable, Equatable {
     var read: SyncRead
     var progress: SinceProgress
     var everyPageWas200 = true
+    var print = ReadPrint()
 
     /// Whether an execution may go on here.
     func isValid(for payload: SyncPayload, command: CommandID, now: Timestamp) -> Bool {
@@ -58,6 +59,7 @@ struct SyncCheckpoint: Sendable, Equatable {
         read = value["since"]?.string.map { .delta(token: $0) } ?? .full
         progress = SinceProgress(value)
         everyPageWas200 = every
+        print = ReadPrint(value["print"])
     }
 
     init(
@@ -85,6 +87,7 @@ struct SyncCheckpoint: Sendable, Equatable {
         if case .delta(let token) = read { writer.member("since", token) }
         progress.write(&writer)
         writer.member("pages200", everyPageWas200)
+        writer.member("print", print.json)
         writer.endObject()
         return writer.bytes
     }

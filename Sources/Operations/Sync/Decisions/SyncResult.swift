@@ -23,6 +23,8 @@ struct SyncResult: Sendable, Equatable {
     /// Reads that were begun again: the list moved, or a token or cursor was refused.
     var restarted = 0
     var rejects = RejectLog()
+    /// Why the read may not be the whole list.
+    var partial: String?
     /// Why rows that are missing in the list were not deleted.
     var retained: String?
 
@@ -50,6 +52,7 @@ struct SyncResult: Sendable, Equatable {
             .init("full", .bool(full)), .init("token", token.map { .string($0) } ?? nil),
             .init("restarted", .integer(Int64(restarted))), .init("rejects", rejects.json),
         ]
+        if let partial { members.append(.init("partial", .string(partial))) }
         if let retained { members.append(.init("retained", .string(retained))) }
         return .object(members)
     }

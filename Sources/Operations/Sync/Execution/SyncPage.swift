@@ -39,8 +39,14 @@ actor SyncPage {
         var result: SyncResult
         /// Elements of the list on the page.
         var items = 0
+        /// The ones of ``items`` that no page before had.
+        var newItems = 0
         /// The greatest version of its records.
         var greatest: RecordVersion?
+        /// The value at “lastRecord” of “pages” in the last record.
+        var lastRecord = EnvelopeValue.missing
+        /// The order of the keys.
+        var print = ReadPrint.Page()
     }
 
     /// Records, and bytes of them, that are staged at once.
@@ -51,6 +57,7 @@ actor SyncPage {
     private let layout: RecordLayout
     private let request: PageRequest
     private let isDelta: Bool
+    private let isStaged: Bool
     private let access: CollectionAccess
     private var scanner: RecordScanner
     private var counts: Counts
@@ -63,15 +70,18 @@ actor SyncPage {
     /// The whole body was read.
     private(set) var isComplete = false
 
-    /// - Parameter result: the counts of the pages before.
+    /// - Parameters:
+    ///   - result: the counts of the pages before.
+    ///   - isStaged: false where only the keys of the page are looked at.
     init(
         _ payload: SyncPayload, _ request: PageRequest, _ read: SyncRead, _ result: SyncResult,
-        _ access: CollectionAccess
+        _ access: CollectionAccess, isStaged: Bool = true
     ) {
         self.payload = payload
         layout = payload.layout
         self.request = request
         isDelta = read != .full
+        self.isStaged = isStaged
         self.access = access
         scanner = RecordScanner(payload.scanPlan)
         counts = Counts(result: result)
@@ -181,6 +191,7 @@ actor SyncPage {
         if element.list == .items {
             counts.items += 1
             counts.result.records += 1
+            if layout.cursor != nil { counts.lastRecord = layout.cursor(of: element) }
         }
         switch layout.read(element) {
         case .record(let facts): add(element, facts)
@@ -192,6 +203,7 @@ actor SyncPage {
     }
 
     private func add(_ element: ScannedElement, _ facts: RecordLayout.Facts) {
+        if element.list == .items { counts.print.add(facts.key.text) }
         var kind = StagedRecord.Kind.record
         if element.list == .deletedItems { kind = .deletedKey } else if facts.isTombstone { kind = .tombstone }
         let record = StagedRecord(
@@ -203,6 +215,7 @@ actor SyncPage {
     }
 
     private func reject(_ element: ScannedElement, _ key: RecordKey?, _ problem: RecordProblem) throws(CommandFailure) {
+        if element.list == .items { counts.print.add(key?.text) }
         let entry = RejectLog.Entry(page: request.number, index: element.index, key: key, reason: problem.reason)
         counts.result.rejects.add(entry)
         if let refusal = counts.result.rejects.refusal(payload) { throw refusal }
@@ -217,16 +230,22 @@ actor SyncPage {
         guard !batch.isEmpty || !rejects.isEmpty else { return }
         let (taken, rejects, page, isDelta) = (batch.take(), self.rejects, request.number, isDelta)
         (self.rejects, batchBytes) = ([], 0)
-        counts.result.duplicates += try await access.use { store in
+        guard isStaged else { return }
+        let duplicates = try await access.use { store in
             try store.stage(taken, page: page, isDelta: isDelta, rejects: rejects)
         }
+        counts.result.duplicates += duplicates
+        counts.newItems -= duplicates
     }
 
     // MARK: End
 
     /// The values around the lists, and the counts with this page.
-    func finish() throws -> (values: (cursor: EnvelopeValue, total: EnvelopeValue, token: EnvelopeValue), Counts) {
+    func finish() throws -> (values: SyncPayload.PageValues, Counts) {
         counts.result.bytes += Int64(scanner.received)
-        return (payload.values(of: scanner.envelope), counts)
+        counts.newItems += counts.items
+        let values = payload.values(of: scanner.envelope, items: counts.items)
+        counts.print.total = Paging.count(values.total)
+        return (values, counts)
     }
 }

@@ -17,7 +17,13 @@ actor SyncRun {
     private var result = SyncResult()
     private var everyPageWas200 = true
     private var isEveryEndMarked = true
-    private var isSecondRead = false
+    /// The first page of the read.
+    private var firstRequest: PageRequest
+    private var firstPage = ReadFacts.FirstPage.unknown
+    private var print = ReadPrint()
+    /// Of the first read of this execution, while the second one runs.
+    private var firstPrint: ReadPrint?
+    private var pace = PagePace()
     /// The next page is the first after a resumption, whose cursor may have expired.
     private var isResuming = false
     /// Of the first page.
@@ -32,6 +38,7 @@ actor SyncRun {
         self.access = access
         self.requests = requests
         paging = try Paging(payload.pages, payload.url)
+        firstRequest = paging.request
     }
 
     private enum Step {
@@ -54,14 +61,24 @@ actor SyncRun {
                 try await begin(read, isRestart: true)
             case .notModified: return try await unchanged()
             case .end(let end):
-                switch try await merge(end) {
-                case .merged(let result):
-                    publish(result)
-                    return result.json.bytes
-                case .readAgain:
-                    isSecondRead = true
-                    try await begin(.full, isRestart: true)
-                }
+                if let result = try await ended(end) { return result }
+            }
+        }
+    }
+
+    /// - Returns: the result; nil where the list is read again.
+    private func ended(_ end: PagingEnd) async throws -> [UInt8]? {
+        while true {
+            switch try await merge(end) {
+            case .merged(let result):
+                publish(result)
+                return result.json.bytes
+            case .checkFirstPage: firstPage = try await readFirstPageAgain()
+            case .readAgain:
+                let first = print
+                try await begin(.full, isRestart: true)
+                firstPrint = first
+                return nil
             }
         }
     }
@@ -109,14 +126,19 @@ actor SyncRun {
         (result, progress) = (SyncResult(), SinceProgress())
         (result.restarted, result.full) = (restarted, read == .full)
         (everyPageWas200, isEveryEndMarked, validators, isResuming) = (true, true, nil, false)
+        (print, firstPage) = (ReadPrint(), .unknown)
         paging = try Paging(payload.pages, try SinceRules.url(payload, read))
+        firstRequest = paging.request
     }
 
     private func resume(
         _ checkpoint: SyncCheckpoint, _ counts: StagedCounts, _ rejects: [RejectLog.Entry]
     ) throws(CommandFailure) {
         (read, progress, everyPageWas200) = (checkpoint.read, checkpoint.progress, checkpoint.everyPageWas200)
-        paging = try Paging(payload.pages, try SinceRules.url(payload, read), from: checkpoint.position)
+        let url = try SinceRules.url(payload, read)
+        firstRequest = try Paging(payload.pages, url).request
+        paging = try Paging(payload.pages, url, from: checkpoint.position)
+        print = checkpoint.print
         (result.records, result.duplicates) = (counts.records, counts.duplicates)
         (result.pages, result.bytes, result.restarted) = (counts.pages, counts.bytes, counts.restarted)
         result.rejects = RejectLog(
@@ -143,14 +165,12 @@ actor SyncRun {
             guard let answer = try await page.readFile(unless: condition) else { return .notModified }
             return try await pageEnded(page, answer)
         }
-        var parts = RequestSender.Parts(.GET, request.url)
-        parts.headers = fields(request)
-        parts.needsAnswer = true
-        let reader: @Sendable (RedirectRules) -> ResponseReader = { _ in
-            { head, body in try await page.receive(head, body) }
-        }
-        let response = try await requests.send(
-            parts, maxRedirects: RedirectRules.maxRedirects, isFinal: { $0 == 304 }, reader: reader)
+        let now = ContinuousClock.now
+        let start = pace.start(now: now)
+        if start > now { try await Task.sleep(until: start, clock: .continuous) }
+        var headers = fields
+        if request.number == 1, let condition { headers += condition.headers }
+        let response = try await send(request, headers, to: page)
         if let error = await page.error { throw error }
         guard let head = response.record.head else {
             throw failure(response) ?? CommandFailure.stopped("the sync of \(payload.url.displayText)")
@@ -162,12 +182,33 @@ actor SyncRun {
         return try await pageEnded(page, answer)
     }
 
-    private func fields(_ request: PageRequest) -> [(name: String, value: String)] {
+    private func send(
+        _ request: PageRequest, _ headers: [(name: String, value: String)], to page: SyncPage
+    ) async throws -> RedirectedRequest.Response {
+        var parts = RequestSender.Parts(.GET, request.url)
+        parts.headers = headers
+        parts.needsAnswer = true
+        let reader: @Sendable (RedirectRules) -> ResponseReader = { _ in
+            { head, body in try await page.receive(head, body) }
+        }
+        return try await requests.send(
+            parts, maxRedirects: RedirectRules.maxRedirects, isFinal: { $0 == 304 }, reader: reader)
+    }
+
+    /// Requests the first page behind the last one. An answer that is not a page proves nothing, as a change.
+    private func readFirstPageAgain() async throws -> ReadFacts.FirstPage {
+        let page = SyncPage(payload, firstRequest, read, SyncResult(), access, isStaged: false)
+        _ = try await send(firstRequest, fields, to: page)
+        try Task.checkCancellation()
+        guard await page.isComplete, await page.error == nil else { return .changed }
+        return try await page.finish().1.print == print.first ? .same : .changed
+    }
+
+    private var fields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = [("Accept-Encoding", "identity")]
         if !payload.headers.contains(where: { $0.name.lowercased() == "accept" }) {
             fields.append(("Accept", payload.format == .json ? "application/json" : "application/x-ndjson"))
         }
-        if request.number == 1, let condition { fields += condition.headers }
         return fields
     }
 
@@ -198,6 +239,7 @@ actor SyncRun {
         let request = paging.request
         let (values, read) = try await page.finish()
         (result, isResuming) = (read.result, false)
+        print.add(read.print)
         for version in [read.greatest].compactMap(\.self) { progress.record(version) }
         if answer.status != 200 { everyPageWas200 = false }
         // JSON shows its end. Lines that end with their connection may have been cut off at the end of a
@@ -212,10 +254,11 @@ actor SyncRun {
         progress.page(
             number: request.number, date: answer.header("date"), header: token, value: values.token,
             rule: payload.since, now: .now)
-        let step = paging.next(
-            after: PageAnswer(
-                url: answer.url, links: answer.fields("link"), cursor: values.cursor, total: values.total,
-                items: read.items))
+        var links = PageAnswer(url: answer.url, items: read.items, newItems: read.newItems)
+        links.links = answer.fields("link")
+        (links.cursor, links.total, links.more) = (values.cursor, values.total, values.more)
+        (links.lastRecord, links.signs) = (read.lastRecord, values.signs)
+        let step = paging.next(after: links)
         if case .failure(let failure) = step { throw failure }
         var isEnd = false
         if case .end = step { isEnd = true }
@@ -232,6 +275,7 @@ actor SyncRun {
             var made = SyncCheckpoint(
                 command: execution.id, payload: payload, at: .now, position: position, read: read, progress: progress)
             made.everyPageWas200 = everyPageWas200
+            made.print = print
             checkpoint = made
             execution.canResume()
         }
@@ -259,11 +303,14 @@ actor SyncRun {
     private func merge(_ end: PagingEnd) async throws -> MergeOutcome {
         if let refusal = result.refusal(payload) { throw refusal }
         result.token = progress.token(payload.since, after: end, of: read)
+        if case .partial(let reason) = end { result.partial = reason }
         var plan = MergePlan(
             payload: payload, command: execution.id, read: read, end: end,
             clockOffset: progress.clockOffset ?? .zero, result: result, now: .now)
         plan.everyPageWas200 = everyPageWas200
-        plan.isSecondRead = isSecondRead
+        plan.hasMoved = paging.hasMoved
+        plan.firstPage = firstPage
+        (plan.print, plan.firstPrint) = (print, firstPrint)
         plan.validators = result.pages == 1 && end == .complete ? validators : nil
         try Task.checkCancellation()
         return try await access.use { [plan] store in try store.merge(plan) }

@@ -40,6 +40,8 @@ struct PointerTree: Sendable {
         return nodes.count - 1
     }
 
+    var count: Int { nodes.count }
+
     /// The pointers that end at a node.
     func ends(at node: Int) -> [Int] { node >= 0 ? nodes[node].ends : [] }
 

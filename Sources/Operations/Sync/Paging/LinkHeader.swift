@@ -12,6 +12,8 @@ struct LinkHeader: Sendable, Equatable {
         var relations: [String] = []
         /// Whether the link is about another resource than the answer (section 3.2).
         var hasAnchor = false
+        /// `results="false"`: the page behind it has no records, as Sentry says of its last page.
+        var isEmpty = false
     }
 
     enum Next: Sendable, Equatable {
@@ -44,7 +46,7 @@ struct LinkHeader: Sendable, Equatable {
     /// The first link with the relation `next`. `next-page` is another relation.
     var next: Next {
         if let link = links.first(where: { $0.relations.contains("next") && !$0.hasAnchor }) {
-            return .reference(link.reference)
+            return link.isEmpty ? .none : .reference(link.reference)
         }
         return malformed.first { $0.lowercased().contains("next") }.map { .unreadable($0) } ?? .none
     }
@@ -91,6 +93,8 @@ struct LinkHeader: Sendable, Equatable {
                     link.relations = value.lowercased().split { $0 == " " || $0 == "\t" }.map(String.init)
                 } else if name == "anchor", !value.isEmpty {
                     link.hasAnchor = true
+                } else if name == "results" {
+                    link.isEmpty = value.lowercased() == "false"
                 }
             }
         }

@@ -4,14 +4,20 @@ internal import Commands
 ///
 /// | by | next page | end |
 /// |---|---|---|
-/// | none | – | at once; partial where a `Link` names a next page |
-/// | link | `Link` with `rel=next`, or the URL at the pointer `cursor` | no link |
-/// | cursor | the value at `cursor` as `parameter` | missing, null, false or empty |
+/// | none | – | at once; partial where a `Link` or a ``PagingSigns`` names more, unless `by` is stated |
+/// | link | `Link` with `rel=next`, or the URL at the pointer `cursor` | no link, `results="false"`; null, false, empty |
+/// | cursor | the value at `cursor` as `parameter` | null, false or empty |
+/// | cursor | the value at `lastRecord` in the last record | no records |
 /// | page, offset | the next number; the number of items | no items; total reached, page not full; 404 |
 ///
-/// A page without items but with a next one is not the end. A total larger than the number of items makes
-/// the end partial. The URL of a page must be new in this sync, because a loop of any length would never end,
-/// and must have the origin of the first page. A next page that cannot be read is a failure, never the end.
+/// * The value false at `more` is the end, whatever else the page says.
+/// * A page without items but with a next one is not the end; three such pages in a row, or pages whose keys were
+///   all on earlier pages, are.
+/// * An end that the page does not prove is partial: a cursor that is missing, a total larger than the number of
+///   items, true at `more`, pages without a new record.
+/// * The URL of a page must be new in this sync, because a loop of any length would never end. It must have the
+///   origin of the first page, or gets it with `nextOrigin` same.
+/// * A next page that cannot be read is a failure, never the end.
 struct Paging: Sendable {
     private let rule: PagingRule
     /// The URL of the payload, with the parameters of `since` and of the page's size.
@@ -20,9 +26,13 @@ struct Paging: Sendable {
     /// Hashes of the URLs that were requested. 10,000 URLs themselves could have 80 MB.
     private var seen: Set<UInt64> = []
     private var items = 0
-    private var total: Int?
+    private(set) var total: Int?
     /// The total was another on an earlier page: records have moved from page to page, maybe past the read.
-    private var hasMoved = false
+    private(set) var hasMoved = false
+    /// Pages in a row without a new record.
+    private var idlePages = 0
+    /// Pages without a new record that end a list whose pages name each other.
+    private static let maxIdlePages = 3
     /// The most items of a page.
     private var fullPage: Int
 
@@ -66,12 +76,14 @@ struct Paging: Sendable {
         items += answer.items
         let known = total
         total = Self.count(answer.total) ?? total
-        if rule.by.isByPosition, let known, let total, known != total { hasMoved = true }
+        if let known, let total, known != total { hasMoved = true }
+        idlePages = answer.newItems > 0 ? 0 : idlePages + 1
+        if isMore(answer) == false { return .end(completeness) }
         do throws(CommandFailure) {
             switch rule.by {
-            case .none: return end(after: answer)
-            case .link: return try follow(try reference(answer), answer)
-            case .cursor: return try go(toCursor: answer.cursor)
+            case .none: return single(answer)
+            case .link: return try follow(answer)
+            case .cursor: return try go(toCursorOf: answer)
             case .page: return try go(toPosition: rule.start + current.number, answer)
             case .offset: return try go(toPosition: rule.start + Int64(items), answer)
             }
@@ -88,53 +100,74 @@ struct Paging: Sendable {
 
     // MARK: Kinds
 
-    private func end(after answer: PageAnswer) -> PagingStep {
+    private func single(_ answer: PageAnswer) -> PagingStep {
         guard LinkHeader(answer.links).next == .none else {
-            return .end(.partial(because: "the answer names a next page, and “pages” has no “by”"))
+            return .end(.partial(because: "the answer has a Link to a next page, which --pages link reads"))
+        }
+        if !rule.isStated, let rest = answer.signs.rest {
+            return .end(.partial(because: "\(rest); or --pages none if this is the whole list"))
         }
         return .end(completeness)
     }
 
-    /// - Returns: nil at the end.
-    private func reference(_ answer: PageAnswer) throws(CommandFailure) -> String? {
-        if rule.cursor != nil { return try value(answer.cursor, of: "the URL of the next page") }
-        switch LinkHeader(answer.links).next {
-        case .none: return nil
-        case .reference(let reference): return reference
-        case .unreadable(let part): throw unreadable("the Link “\(LocationField.shown(part))” is malformed")
+    private mutating func follow(_ answer: PageAnswer) throws(CommandFailure) -> PagingStep {
+        var next: String?
+        if rule.cursor == nil {
+            switch LinkHeader(answer.links).next {
+            case .none: break
+            case .reference(let reference): next = reference
+            case .unreadable(let part): throw unreadable("the Link “\(LocationField.shown(part))” is malformed")
+            }
+        } else {
+            next = try value(answer.cursor, of: "the URL of the next page")
         }
-    }
-
-    private mutating func follow(_ reference: String?, _ answer: PageAnswer) throws(CommandFailure) -> PagingStep {
-        guard let reference else { return .end(completeness) }
-        guard let url = answer.url.page(reference) else {
+        guard let reference = next else { return end(after: answer) }
+        guard var url = answer.url.page(reference) else {
             throw unreadable("“\(LocationField.shown(reference))” is not a URL")
         }
+        if rule.nextOrigin == .same, let here = url.moved(to: base) { url = here }
         guard url.destination == base.destination else {
             throw final(
                 "names a next page at another origin, \(url.destination), which is not requested, because the "
-                    + "credentials are for \(base.destination); submit a “url” at the origin of the pages")
+                    + "credentials are for \(base.destination); submit a “url” at the origin of the pages, or "
+                    + "“nextOrigin” same if that is the name behind a proxy")
         }
-        return try go(to: PageRequest(url: url, number: current.number + 1))
+        return try go(to: PageRequest(url: url, number: current.number + 1), after: answer)
     }
 
-    private mutating func go(toCursor value: EnvelopeValue) throws(CommandFailure) -> PagingStep {
-        guard let cursor = try self.value(value, of: "the cursor") else { return .end(completeness) }
+    private mutating func go(toCursorOf answer: PageAnswer) throws(CommandFailure) -> PagingStep {
+        var next = answer.cursor
+        if let pointer = rule.lastRecord {
+            // Behind the last record is nothing.
+            guard answer.items > 0 else { return end(after: answer) }
+            next = answer.lastRecord
+            switch next {
+            case .text, .number: break
+            default: throw unreadable("\(pointer) of its last record is \(next.kind)")
+            }
+        }
+        guard let cursor = try value(next, of: "the cursor") else { return end(after: answer) }
         let url = try Self.set(rule.parameter, to: cursor, in: base)
-        return try go(to: PageRequest(url: url, number: current.number + 1, cursor: cursor))
+        return try go(to: PageRequest(url: url, number: current.number + 1, cursor: cursor), after: answer)
     }
 
     private mutating func go(toPosition position: Int64, _ answer: PageAnswer) throws(CommandFailure) -> PagingStep {
-        guard answer.items > 0 else { return .end(completeness) }
+        guard answer.items > 0 else { return end(after: answer) }
         let isFull = current.number == 1 && rule.size == nil ? false : answer.items >= fullPage
         fullPage = max(fullPage, answer.items)
-        if let total, items >= total, !isFull { return .end(completeness) }
+        if let total, items >= total, !isFull, isMore(answer) != true { return .end(completeness) }
+        guard answer.newItems > 0 else { return .end(withoutNews("“\(rule.parameter ?? "")” may have another name")) }
         let url = try Self.set(rule.parameter, to: "\(position)", in: base)
-        return try go(to: PageRequest(url: url, number: current.number + 1))
+        return try go(to: PageRequest(url: url, number: current.number + 1), after: answer)
     }
 
-    private mutating func go(to request: PageRequest) throws(CommandFailure) -> PagingStep {
+    private mutating func go(
+        to request: PageRequest, after answer: PageAnswer
+    ) throws(CommandFailure) -> PagingStep {
+        let flag = answer.signs.flag.map { "\($0) may say where they end: --more \($0.text)" } ?? "see --more"
+        guard idlePages < Self.maxIdlePages else { return .end(withoutNews(flag)) }
         guard note(request.url) else {
+            guard answer.newItems > 0 else { return .end(withoutNews(flag)) }
             throw charged("leads back to a page of this sync, \(request.url.displayText), so the pages have no end")
         }
         guard request.number <= rule.maxPages else {
@@ -142,6 +175,46 @@ struct Paging: Sendable {
         }
         current = request
         return .page(request)
+    }
+
+    // MARK: Ends
+
+    /// The end of pages that name no next one.
+    private func end(after answer: PageAnswer) -> PagingStep {
+        // The total proves the end, or that records are missing.
+        if total != nil, isMore(answer) != true { return .end(completeness) }
+        if let more = rule.more {
+            let flag = answer.more == .bool(true) ? "says that more records follow" : "is \(answer.more.kind)"
+            return .end(.partial(because: "\(more) \(flag) on page \(current.number), which names no next page"))
+        }
+        guard let cursor = rule.cursor, answer.cursor == .missing, rule.missingCursor == .partial else {
+            return .end(completeness)
+        }
+        let instead = answer.signs.rest.map { "; \($0)" } ?? ""
+        return .end(
+            .partial(
+                because:
+                    "\(cursor) is missing on page \(current.number)\(instead); --missing-cursor end says that this is "
+                    + "how the list ends"))
+    }
+
+    /// - Parameter hint: what may be wrong.
+    private func withoutNews(_ hint: String) -> PagingEnd {
+        if let total, items >= total, !hasMoved { return completeness }
+        return .partial(
+            because: "page \(current.number) has no record that an earlier page does not have, and names another page; "
+                + hint)
+    }
+
+    /// The flag at “more”; nil where it is none.
+    private func isMore(_ answer: PageAnswer) -> Bool? {
+        guard rule.more != nil else { return nil }
+        switch answer.more {
+        case .bool(let flag): return flag
+        case .number("0"), .text("false"): return false
+        case .number("1"), .text("true"): return true
+        case .missing, .null, .text, .number, .container, .tooLong: return nil
+        }
     }
 
     // MARK: Values
@@ -157,12 +230,14 @@ struct Paging: Sendable {
     }
 
     private var completeness: PagingEnd {
-        if hasMoved { return .partial(because: "the list changed while its pages were read") }
+        if rule.by.isByPosition, hasMoved {
+            return .partial(because: "the list changed while its pages were read")
+        }
         guard let total, items < total else { return .complete }
         return .partial(because: "\(items) of \(total) records came")
     }
 
-    private static func count(_ value: EnvelopeValue) -> Int? {
+    static func count(_ value: EnvelopeValue) -> Int? {
         if case .text(let digits) = value { return EnvelopeValue.number(digits).count }
         return value.count
     }

@@ -10,6 +10,10 @@ internal import Work
 ///        "page",                  1, 2, 3 … goes into “parameter”; the default is page
 ///        "offset",                the number of items so far goes into “parameter”; the default is offset
 ///  "cursor": "/next",             pointer
+///  "lastRecord": "/id",           instead of “cursor”: pointer to the cursor within the last record of a page
+///  "more": "/has_more",           pointer to a flag; false is the end, whatever the cursor says
+///  "missingCursor": "partial",    a page without the member “cursor” may be cut; or end: it is the last page
+///  "nextOrigin": "refuse",        a next page at another origin; or same: its path and query at the origin of “url”
 ///  "parameter": "page",
 ///  "sizeParameter": "limit", "size": 100,      items of a page to ask for
 ///  "start": 1,                    of the first page; 0 by default with offset
@@ -24,6 +28,16 @@ struct PagingRule: Sendable, Equatable {
         var isByPosition: Bool { self == .page || self == .offset }
     }
 
+    /// The meaning of a page on which the member at ``cursor`` is missing.
+    enum MissingCursor: String, Sendable, CaseIterable {
+        case partial, end
+    }
+
+    /// The treatment of a next page at another origin.
+    enum NextOrigin: String, Sendable, CaseIterable {
+        case refuse, same
+    }
+
     struct Size: Sendable, Equatable {
         var parameter: String
         var count: Int64
@@ -34,10 +48,17 @@ struct PagingRule: Sendable, Equatable {
     static let maxMaxPages: Int64 = 1_000_000
     static let one = PagingRule(by: .none)
     private static let keys =
-        "“by”, “cursor”, “parameter”, “sizeParameter”, “size”, “start”, “maxPages” and “total”"
+        "“by”, “cursor”, “lastRecord”, “more”, “missingCursor”, “nextOrigin”, “parameter”, “sizeParameter”, “size”, "
+        + "“start”, “maxPages” and “total”"
 
     var by: Kind
+    /// The payload says so. Without a word about pages, an answer that looks like one of several pages is partial.
+    var isStated = false
     var cursor: JSONPointer?
+    var lastRecord: JSONPointer?
+    var more: JSONPointer?
+    var missingCursor = MissingCursor.partial
+    var nextOrigin = NextOrigin.refuse
     var parameter: String?
     var size: Size?
     var start: Int64 = 0
@@ -50,7 +71,12 @@ struct PagingRule: Sendable, Equatable {
         let given = Set((value.members ?? []).map(\.name))
         var reader = try PayloadReader.object(value, "pages", keys: Self.keys)
         by = try reader.choice("by", default: Kind.none)
+        isStated = true
         cursor = try reader.pointer("cursor")
+        lastRecord = try reader.pointer("lastRecord")
+        more = try reader.pointer("more")
+        missingCursor = try reader.choice("missingCursor", default: MissingCursor.partial)
+        nextOrigin = try reader.choice("nextOrigin", default: NextOrigin.refuse)
         parameter = try reader.name("parameter")
         maxPages = try reader.integer("maxPages", in: 1...Self.maxMaxPages) ?? Self.maxPages
         total = try reader.pointer("total")
@@ -71,18 +97,23 @@ struct PagingRule: Sendable, Equatable {
         }
         switch by {
         case .none:
-            for key in ["parameter", "cursor", "total", "sizeParameter", "maxPages"] where given.contains(key) {
+            for key in given.sorted() where !["by", "start", "size"].contains(key) {
                 throw refuse(key, "lists of several pages")
             }
         case .link: if parameter != nil { throw refuse("parameter", "cursor, page and offset") }
         case .cursor:
-            guard cursor != nil, parameter != nil else {
+            guard (cursor == nil) != (lastRecord == nil), parameter != nil else {
                 throw PayloadError(
-                    .data, "“pages” by cursor needs “cursor”, a pointer, and “parameter”, which gets its value")
+                    .data,
+                    "“pages” by cursor needs “cursor” or “lastRecord”, a pointer, and “parameter”, which gets its value"
+                )
             }
         case .page, .offset: if cursor != nil { throw refuse("cursor", "link and cursor") }
         }
         if given.contains("start"), !by.isByPosition { throw refuse("start", "page and offset") }
+        if lastRecord != nil, by != .cursor { throw refuse("lastRecord", "cursor") }
+        if missingCursor == .end, cursor == nil { throw refuse("missingCursor", "pages with a “cursor”") }
+        if nextOrigin == .same, by != .link { throw refuse("nextOrigin", "link") }
         if let size, let parameter, size.parameter == parameter {
             throw PayloadError(.data, "“parameter” and “sizeParameter” in “pages” must differ")
         }
@@ -97,7 +128,11 @@ struct PagingRule: Sendable, Equatable {
 
     var json: JSONValue {
         var members: [JSONValue.Member] = [.init("by", .string(by.rawValue))]
-        if let cursor { members.append(.init("cursor", .string(cursor.text))) }
+        for (name, pointer) in [("cursor", cursor), ("lastRecord", lastRecord), ("more", more)] {
+            if let pointer { members.append(.init(name, .string(pointer.text))) }
+        }
+        if missingCursor != .partial { members.append(.init("missingCursor", .string(missingCursor.rawValue))) }
+        if nextOrigin != .refuse { members.append(.init("nextOrigin", .string(nextOrigin.rawValue))) }
         if let parameter { members.append(.init("parameter", .string(parameter))) }
         if let size {
             members.append(.init("sizeParameter", .string(size.parameter)))

@@ -10,6 +10,10 @@ extension ResourceURL {
         return resolving(LocationField.encoded(reference.trimmed))
     }
 
+    /// The same path and query at the origin of another URL.
+    /// - Returns: nil where the URL becomes too long.
+    func moved(to other: ResourceURL) -> ResourceURL? { try? ResourceURL("\(other.origin)\(path)\(query)") }
+
     /// Sets a parameter of the query, in place of its first occurrence; later ones are removed. The other
     /// bytes of the query stay as they are.
     /// - Returns: nil where the URL becomes too long.

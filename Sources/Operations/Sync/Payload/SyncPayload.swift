@@ -54,6 +54,8 @@ struct SyncPayload: Sendable, Equatable {
     var maxRecord: Int64
     var maxRejects: Int64
     var maxBytes: Int64
+    /// The pointers of ``PagingSigns``, which the other values give.
+    private(set) var signs: [JSONPointer] = []
 
     /// A sync replaces rows by key, so an execution after an ambiguous end does no harm.
     var isIdempotent: Bool { true }
@@ -93,6 +95,7 @@ struct SyncPayload: Sendable, Equatable {
         maxBytes = try reader.integer("maxBytes", in: 1...1 << 50) ?? Self.maxBytes
         try reader.finish()
         try check()
+        signs = findSigns()
     }
 
     // MARK: Single values
@@ -160,8 +163,8 @@ struct SyncPayload: Sendable, Equatable {
         if let (outer, inner) = ScanPlan.overlap(lists: lists, values: envelopePointers) {
             throw PayloadError(
                 .data,
-                "\(inner) lies within \(outer), or is the same; “items”, “deletedItems”, “cursor”, “total” and the "
-                    + "token must lie beside each other in the body")
+                "\(inner) lies within \(outer), or is the same; “items”, “deletedItems”, “cursor”, “total”, “more” and "
+                    + "the token must lie beside each other in the body")
         }
         if url.scheme == .file { try checkFile() }
     }

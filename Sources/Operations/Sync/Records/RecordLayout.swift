@@ -5,9 +5,17 @@ struct RecordLayout: Sendable {
     let key: [JSONPointer]
     let version: JSONPointer?
     let deleted: JSONPointer?
+    /// The cursor of the next page, of which only that of the last record counts.
+    var cursor: JSONPointer?
 
     /// The pointers of ``ScanPlan/fields``.
-    var fields: [JSONPointer] { key + [version, deleted].compactMap(\.self) }
+    var fields: [JSONPointer] { key + [version, deleted, cursor].compactMap(\.self) }
+
+    /// The value at ``cursor``.
+    func cursor(of element: ScannedElement) -> EnvelopeValue {
+        guard cursor != nil, let text = element.field(fields.count - 1) else { return .missing }
+        return EnvelopeValue(text)
+    }
 
     /// A record that can be staged.
     struct Facts: Sendable, Equatable {

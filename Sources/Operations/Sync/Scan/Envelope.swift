@@ -9,7 +9,7 @@ struct Envelope: Sendable, Equatable {
 
     var items = Found.nothing
     var deletedItems = Found.nothing
-    /// In the order of ``ScanPlan/values``.
+    /// In the order of ``ScanPlan/values``, then of ``ScanPlan/signs``.
     var values: [EnvelopeValue]
 
     subscript(_ list: ScanPlan.List) -> Found {

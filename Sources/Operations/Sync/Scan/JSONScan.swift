@@ -28,6 +28,8 @@ struct JSONScan: Sendable {
     private let maxRecord: Int
     private let lists: [ScanPlan.List]
     private let tree: PointerTree
+    /// The first node to which only ``ScanPlan/signs`` lead.
+    private let firstSignNode: Int
     private var expectation = Expectation.value
     private var levels: [Level] = []
     /// The node of the value that comes next.
@@ -43,9 +45,11 @@ struct JSONScan: Sendable {
     init(_ plan: ScanPlan) {
         maxRecord = plan.maxRecord
         lists = plan.deletedItems == nil ? [.items] : [.items, .deletedItems]
-        tree = PointerTree([plan.items] + [plan.deletedItems].compactMap(\.self) + plan.values)
+        let read = [plan.items] + [plan.deletedItems].compactMap(\.self) + plan.values
+        firstSignNode = PointerTree(read).count
+        tree = PointerTree(read + plan.signs)
         recordReader = RecordReader(locating: plan.fields)
-        envelope = Envelope(values: Array(repeating: .missing, count: plan.values.count))
+        envelope = Envelope(values: Array(repeating: .missing, count: plan.values.count + plan.signs.count))
     }
 
     /// - Returns: the next element; nil where the chunk is used up.
@@ -275,7 +279,7 @@ struct JSONScan: Sendable {
         quoted.withUnsafeBufferPointer { JSONUnescaping.append($0, 1..<max($0.count - 1, 1), to: &name) }
         node = name.withUnsafeBufferPointer { tree.child(of: levels[last].node, named: $0) }
         guard node >= 0 else { return }
-        guard !levels[last].seen.contains(node) else {
+        guard !levels[last].seen.contains(node) || node >= firstSignNode else {
             throw .malformed(
                 at: end - quoted.count,
                 RecordProblem.duplicateName(String(decoding: name, as: UTF8.self)).reason)

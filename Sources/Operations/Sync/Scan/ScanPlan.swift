@@ -21,7 +21,9 @@ struct ScanPlan: Sendable {
     var deletedItems: JSONPointer?
     /// Values beside the lists: the next cursor, the total, the token. Each is kept up to ``maxValue`` bytes.
     var values: [JSONPointer] = []
-    /// Values within each record: its key, version and flag of deletion.
+    /// More values beside the lists, which a body may have. A name that occurs twice does no harm there.
+    var signs: [JSONPointer] = []
+    /// Values within each record: its key, version, flag of deletion and cursor.
     var fields: [JSONPointer] = []
     /// Bytes of a record. A larger one is skipped and never held.
     var maxRecord = 1 << 20

@@ -32,19 +32,23 @@ struct CollectionMerge {
     /// - Throws: ``CommandFailure`` where the read must not be merged.
     mutating func run() throws -> MergeOutcome {
         try compare()
-        let deletesMissing: Bool
+        var proof: ReadProof?
         switch try missingRows() {
-        case .delete: deletesMissing = true
-        case .retain(let reason):
-            deletesMissing = false
+        case .delete(let made):
+            try noteMissing()
+            proof = made
+        case .wait(let reason):
+            try noteMissing()
             result.retained = reason
+        case .retain(let reason): result.retained = reason
+        case .checkFirstPage: return .checkFirstPage
         case .readAgain: return .readAgain
         case .refuse(let failure): throw failure
         }
         try CollectionColumns.set(plan.payload.columns, db)
         try decideLocalRows()
         if kinds.updates { try updateRows() }
-        try deleteRows(missing: deletesMissing)
+        try deleteRows(missing: proof)
         if kinds.inserts { try insertRows() }
         let isChanged = result.inserted + result.updated + result.deleted > 0
         result.rev = isChanged ? next : next - 1
@@ -85,7 +89,8 @@ struct CollectionMerge {
         facts.everyPageWas200 = plan.everyPageWas200
         facts.rejectsWithoutKey = result.rejects.countWithoutKey
         facts.duplicates = result.duplicates
-        facts.isSecondRead = plan.isSecondRead
+        (facts.pages, facts.hasMoved, facts.firstPage) = (result.pages, plan.hasMoved, plan.firstPage)
+        (facts.isSecondRead, facts.isSameAsFirst) = (plan.firstPrint != nil, plan.firstPrint == plan.print)
         facts.allowEmpty = plan.payload.allowEmpty
         facts.maxDelete = plan.payload.maxDelete
         if facts.mode == .replace, facts.read == .full {
@@ -93,6 +98,10 @@ struct CollectionMerge {
             facts.rows = try number("SELECT count(*) FROM record WHERE \(deletable)")
             facts.missing = try number("SELECT count(*) FROM record WHERE \(deletable) AND \(Self.isMissing)")
             lacksRows = facts.missing > 0
+            try forgetOldReads()
+            facts.isSameAsLast = try CollectionState.text(.print, db) == plan.print.text
+            facts.missingBefore = try missed(1)
+            facts.missingOften = try missed(ReadProof.maxReads - 1)
         }
         return MissingRows(facts, collection: plan.payload.collection)
     }
@@ -103,6 +112,47 @@ struct CollectionMerge {
     private static let isMissing = "NOT EXISTS (SELECT 1 FROM stage s WHERE s.key = record.key)"
 
     private func number(_ sql: String) throws -> Int { try Int.fetchOne(db, sql: sql) ?? 0 }
+
+    // MARK: Earlier reads
+
+    /// Drops the rows of `missing`, and the print, of another list, or of syncs before one of an older program.
+    private func forgetOldReads() throws {
+        let isCurrent =
+            try CollectionState.text(.payload, db) == plan.payload.fingerprint
+            && CollectionState.number(.missingAt, db) == CollectionState.number(.syncedAt, db)
+        guard !isCurrent else { return }
+        try db.execute(sql: "DELETE FROM missing")
+        try CollectionState.set(.print, nil, db)
+    }
+
+    /// The missing rows that `reads` complete reads before this one did not list.
+    private func missed(_ reads: Int) throws -> Int {
+        guard lacksRows else { return 0 }
+        return try number(
+            "SELECT count(*) FROM record WHERE \(deletable) AND \(Self.isMissing) AND \(Self.missed(reads))")
+    }
+
+    private static func missed(_ reads: Int) -> String { "key IN (SELECT key FROM missing WHERE reads >= \(reads))" }
+
+    /// Notes the rows that this complete read does not list.
+    private func noteMissing() throws {
+        try CollectionState.set(.print, plan.print.text, db)
+        guard lacksRows else { return }
+        try db.execute(
+            sql: """
+                INSERT INTO missing(key, reads) SELECT key, 1 FROM record WHERE \(deletable) AND \(Self.isMissing)
+                ON CONFLICT(key) DO UPDATE SET reads = reads + 1
+                """)
+    }
+
+    /// Drops the rows of `missing` that a read has listed, or that are deleted.
+    private func forgetListed() throws {
+        try db.execute(
+            sql: """
+                DELETE FROM missing WHERE key IN (SELECT key FROM stage WHERE kind <> 2)
+                    OR NOT EXISTS (SELECT 1 FROM record r WHERE r.key = missing.key)
+                """)
+    }
 
     // MARK: Rows that were changed here
 
@@ -204,9 +254,12 @@ struct CollectionMerge {
                 """, arguments: [next])
     }
 
-    private mutating func deleteRows(missing: Bool) throws {
+    /// - Parameter missing: that rows which the read does not list are gone; nil: they stay.
+    private mutating func deleteRows(missing: ReadProof?) throws {
         if kinds.deletes { try delete(where: "local = 0 AND key IN (SELECT key FROM stage WHERE kind IN (1, 2))") }
-        if missing, lacksRows { try delete(where: "\(deletable) AND \(Self.isMissing)") }
+        guard let missing, lacksRows else { return }
+        let reads = missing.reads > 1 ? " AND \(Self.missed(missing.reads))" : ""
+        try delete(where: "\(deletable) AND \(Self.isMissing)\(reads)")
     }
 
     private mutating func delete(where condition: String) throws {
@@ -238,6 +291,7 @@ struct CollectionMerge {
         try db.execute(sql: "DELETE FROM reject WHERE rev IS NOT NULL")
         try db.execute(sql: "UPDATE reject SET rev = ?", arguments: [result.rev])
         try Self.pruneChanges(db)
+        try forgetListed()
         try CollectionStore.clearStage(db)
         let payload = plan.payload
         try CollectionState.set(.command, plan.command.description, db)
@@ -250,6 +304,7 @@ struct CollectionMerge {
         try CollectionState.set(.lastModified, validators?.lastModified, db)
         if plan.read == .full { try CollectionState.set(.lastFull, plan.now.milliseconds, db) }
         try CollectionState.set(.syncedAt, plan.now.milliseconds, db)
+        try CollectionState.set(.missingAt, plan.now.milliseconds, db)
         try CollectionState.set(.url, payload.url.displayText, db)
         try CollectionState.set(.key, JSONValue.array(payload.key.map { .string($0.text) }).text, db)
         try CollectionState.set(.version, payload.version?.text, db)

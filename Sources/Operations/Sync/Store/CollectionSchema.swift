@@ -8,6 +8,7 @@
 ///   `oldestRev` in `state`.
 /// * `reject`: the records that the last sync left out. `rev` is null while a sync is under way.
 /// * `state`: names and values, see ``CollectionState``.
+/// * `missing`: rows that the last complete reads, `reads` of them in a row, did not list.
 /// * `stage`: the pages of a sync under way. `kind` is that of ``StagedRecord``; `body` is null where the row
 ///   has the same bytes.
 enum CollectionSchema {
@@ -15,6 +16,11 @@ enum CollectionSchema {
     static let applicationID: Int32 = 0x534C_434F
     /// `PRAGMA user_version`.
     static let version = 1
+
+    /// A table that collections of earlier versions do not have. A program of such a version ignores it.
+    static let makeMissing = """
+        CREATE TABLE IF NOT EXISTS missing(key TEXT NOT NULL PRIMARY KEY, reads INTEGER NOT NULL) WITHOUT ROWID;
+        """
 
     static let make = """
         CREATE TABLE record(
@@ -48,6 +54,7 @@ enum CollectionSchema {
             version TEXT,
             hash BLOB,
             body TEXT) WITHOUT ROWID;
+        \(makeMissing)
         PRAGMA application_id = \(applicationID);
         PRAGMA user_version = \(version);
         """

@@ -19,6 +19,9 @@ enum CollectionState: String, CaseIterable {
     case url, key, version
     /// The virtual columns as they were made (``CollectionColumns``).
     case columns
+    /// ``ReadPrint/text`` of the last complete read, and the time of the last sync that kept the table `missing`,
+    /// as in ``syncedAt``: a sync of an older program does not.
+    case print, missingAt
     /// ``SyncCheckpoint`` and ``StagedCounts`` of a sync under way.
     case checkpoint, counts
 

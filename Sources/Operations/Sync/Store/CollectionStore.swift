@@ -62,7 +62,10 @@ final class CollectionStore: Sendable {
         // Counts only for a file without tables. Records of 400 bytes are merged a seventh faster than with pages of 4 KiB.
         if isEmpty { try db.execute(sql: "PRAGMA page_size = 8192") }
         try db.execute(sql: "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        guard isEmpty else { return }
+        guard isEmpty else {
+            if try !db.tableExists("missing") { try db.execute(sql: CollectionSchema.makeMissing) }
+            return
+        }
         try db.inTransaction(.immediate) {
             try db.execute(sql: CollectionSchema.make)
             return .commit

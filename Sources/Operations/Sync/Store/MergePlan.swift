@@ -7,7 +7,12 @@ struct MergePlan: Sendable {
     var read: SyncRead
     var end: PagingEnd
     var everyPageWas200 = true
-    var isSecondRead = false
+    /// Whether pages stated different totals.
+    var hasMoved = false
+    var firstPage = ReadFacts.FirstPage.unknown
+    var print = ReadPrint()
+    /// Of the first read of the command, where this is the second.
+    var firstPrint: ReadPrint?
     /// The server's clock minus this host's.
     var clockOffset: Duration
     var validators: ListValidators?
@@ -20,6 +25,8 @@ struct MergePlan: Sendable {
 /// The end of a merge.
 enum MergeOutcome: Sendable {
     case merged(SyncResult)
-    /// Nothing was written: the list moved while it was read.
+    /// Nothing was written: rows are missing, and the first page shows whether the list moved.
+    case checkFirstPage
+    /// Nothing was written: the list moved, and a second read shows whether missing rows are gone.
     case readAgain
 }

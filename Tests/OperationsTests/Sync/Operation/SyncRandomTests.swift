@@ -40,18 +40,27 @@ import Testing
                     list["n:\(record.id)"] = "{\"id\":\(record.id),\"v\":\(record.value)}"
                 }
                 let before = expected
-                expected = round.replaces ? list : expected.merging(list) { $1 }
                 let mode = round.replaces ? "replace" : "upsert"
-                let outcome = try await harness.sync(
+                let members =
                     "\"items\":\"/d\",\"mode\":\"\(mode)\",\"allowEmpty\":true,\"maxDelete\":\"100%\","
-                        + "\"pages\":{\"by\":\"cursor\",\"cursor\":\"/next\",\"parameter\":\"p\"}")
+                    + "\"pages\":{\"by\":\"cursor\",\"cursor\":\"/next\",\"parameter\":\"p\"}"
+                var outcome = try await harness.sync(members)
+                if round.replaces, outcome.result?["retained"] != nil {
+                    // Rows of several pages are deleted by the second read that misses them.
+                    expected.merge(list) { $1 }
+                    #expect(try harness.records() == expected)
+                    if before != expected { rev += 1 }
+                    outcome = try await harness.sync(members)
+                }
+                let between = expected
+                expected = round.replaces ? list : expected.merging(list) { $1 }
                 let result = try #require(outcome.result, "\(outcome)")
                 #expect(try harness.records() == expected)
-                if before != expected { rev += 1 }
+                if between != expected { rev += 1 }
                 #expect(result["rev"]?.integer == rev)
                 let changes = try harness.probe().texts("SELECT op || key FROM change WHERE rev = \(rev)")
-                guard before != expected else { continue }
-                #expect(Set(changes) == Self.differences(before, expected))
+                guard between != expected else { continue }
+                #expect(Set(changes) == Self.differences(between, expected))
                 let numbers = result.numbers("inserted", "updated", "deleted")
                 #expect(numbers == ["i", "u", "d"].map { op in Int64(changes.count { $0.hasPrefix(op) }) })
             }

@@ -60,6 +60,85 @@ import Work
         }
     }
 
+    @Test func `a cursor that is renamed deletes nothing, and the remark names the new one`() async throws {
+        let members =
+            "\(Self.replace),\"items\":\"/d\",\"pages\":{\"by\":\"cursor\",\"cursor\":\"/next_cursor\",\"parameter\":\"after\"}"
+        @Sendable func page(_ request: ListOrigin.Request, _ name: String) -> Behaviour {
+            request.query["after"] == nil
+                ? .json("{\"d\":\(list(1...100)),\"\(name)\":\"2\"}")
+                : .json("{\"d\":\(list(101...150)),\"\(name)\":null}")
+        }
+        try await SyncHarness.with {
+            page($0, "next_cursor")
+        } _: { harness in
+            #expect(try await harness.sync(members).result?["inserted"]?.integer == 150)
+            harness.origin.set { page($0, "nextCursor") }
+            let renamed = try await harness.sync(members)
+            #expect(renamed.result?.numbers("records", "deleted") == [100, 0], "\(renamed)")
+            #expect(renamed.result?["partial"]?.string?.contains("--cursor /nextCursor") == true, "\(renamed)")
+            #expect(try harness.keys().count == 150)
+        }
+    }
+
+    @Test(arguments: [
+        "\"next\":\"http://h/?page=2\"", "\"count\":870", "\"has_more\":true", "\"meta\":{\"totalPages\":9}",
+        "\"paging\":{\"next\":\"abc\"}", "\"pageInfo\":{\"hasNextPage\":true,\"endCursor\":\"x\"}",
+        "\"NextToken\":\"t\"",
+        "\"next_page\":2", "\"@odata.nextLink\":\"https://h/2\"", "\"links\":{\"next\":{\"href\":\"/2\"}}",
+    ])
+    func `an answer that looks like one of several pages is partial where no pages were given`(_ sign: String)
+        async throws
+    {
+        try await SyncHarness.with { _ in
+            .json("{\"results\":\(list(1...10)),\(sign)}")
+        } _: { harness in
+            let silent = try await harness.sync("\"items\":\"/results\"")
+            #expect(silent.result?["partial"]?.string?.contains("--pages") == true, "\(silent)")
+            let stated = try await harness.sync("\"items\":\"/results\",\"pages\":{\"by\":\"none\"}")
+            #expect(stated.result?["partial"] == nil, "\(stated)")
+        }
+    }
+
+    @Test(arguments: [
+        "\"next\":null,\"count\":10", "\"has_more\":false",
+        "\"meta\":{\"total\":10,\"next\":\"\"},\"count\":1,\"count\":2",
+        "\"links\":{\"self\":\"/1\"},\"page\":1,\"total_pages\":1",
+    ])
+    func `an answer that says that it is the whole list is whole`(_ sign: String) async throws {
+        try await SyncHarness.with { _ in
+            .json("{\(sign),\"results\":\(list(1...10))}")
+        } _: { harness in
+            let outcome = try await harness.sync("\"items\":\"/results\"")
+            #expect(outcome.result?["partial"] == nil && outcome.result?["inserted"]?.integer == 10, "\(outcome)")
+        }
+    }
+
+    @Test func `pages without an end are not read without end`() async throws {
+        try await SyncHarness.with { request in
+            let number = Int(request.query["cursor"] ?? "") ?? 0
+            return .json(
+                number == 0 ? list(1...3) : "[]",
+                headers: ["Link": "</list?cursor=\(number + 1)>; rel=\"next\""])
+        } _: { harness in
+            let outcome = try await harness.sync("\"pages\":{\"by\":\"link\"}")
+            #expect(outcome.result?.numbers("inserted", "pages") == [3, 4], "\(outcome)")
+            #expect(outcome.result?["partial"] != nil)
+        }
+    }
+
+    @Test func `pages whose cursor is the last record end by their flag`() async throws {
+        let pages =
+            "\"items\":\"/d\",\"pages\":{\"by\":\"cursor\",\"lastRecord\":\"/id\",\"parameter\":\"starting_after\",\"more\":\"/has_more\"}"
+        try await SyncHarness.with { request in
+            let start = (Int(request.query["starting_after"] ?? "") ?? 0) + 1
+            return .json("{\"d\":\(list(start..<start + 10)),\"has_more\":\(start < 21)}")
+        } _: { harness in
+            let outcome = try await harness.sync(pages)
+            #expect(outcome.result?.numbers("inserted", "pages") == [30, 3], "\(outcome)")
+            #expect(outcome.result?["partial"] == nil)
+        }
+    }
+
     @Test func `lines that end with their connection delete nothing`() async throws {
         let ndjson = "\"format\":\"ndjson\",\(Self.replace)"
         try await SyncHarness.with { _ in

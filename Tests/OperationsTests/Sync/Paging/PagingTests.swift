@@ -15,9 +15,18 @@ import Work
 
     private func answer(
         _ paging: Paging, items: Int = 10, links: [String] = [], cursor: EnvelopeValue = .missing,
-        total: EnvelopeValue = .missing
+        total: EnvelopeValue = .missing, more: EnvelopeValue = .missing, last: EnvelopeValue = .missing,
+        new: Int? = nil
     ) -> PageAnswer {
-        PageAnswer(url: paging.request.url, links: links, cursor: cursor, total: total, items: items)
+        var answer = PageAnswer(url: paging.request.url, items: items, newItems: new)
+        (answer.links, answer.cursor, answer.total) = (links, cursor, total)
+        (answer.more, answer.lastRecord) = (more, last)
+        return answer
+    }
+
+    /// Why the end may not be the end; nil for another step.
+    private func doubt(_ step: PagingStep) -> String? {
+        if case .end(.partial(let reason)) = step { reason } else { nil }
     }
 
     private func next(_ step: PagingStep) -> String? {
@@ -111,7 +120,7 @@ import Work
     static let cursors: [(EnvelopeValue, String?)] = [
         (.text("a/b+c="), "https://h.example/items?x=1&after=a%2Fb%2Bc%3D"),
         (.number("12345678901234567890123"), "https://h.example/items?x=1&after=12345678901234567890123"),
-        (.number("0"), "https://h.example/items?x=1&after=0"), (.missing, nil), (.null, nil), (.text(""), nil),
+        (.number("0"), "https://h.example/items?x=1&after=0"), (.null, nil), (.text(""), nil),
         (.bool(false), nil),
     ]
 
@@ -123,6 +132,89 @@ import Work
         let step = paging.next(after: answer(paging, items: 0, cursor: cursor))
         #expect(next(step) == url)
         if url == nil { #expect(step == .end(.complete)) }
+    }
+
+    static let cursorRules: [JSONValue] = [
+        ["by": "cursor", "cursor": "/next", "parameter": "after"], ["by": "link", "cursor": "/next"],
+    ]
+
+    @Test(arguments: cursorRules)
+    func `a cursor that is missing makes the read partial, unless the payload or the total says otherwise`(
+        rule: JSONValue
+    ) throws {
+        var first = try paging(rule)
+        #expect(doubt(first.next(after: answer(first)))?.contains("“/next” is missing on page 1") == true)
+        var second = try paging(rule)
+        _ = second.next(after: answer(second, cursor: .text("?p=2")))
+        #expect(doubt(second.next(after: answer(second)))?.contains("--missing-cursor end") == true)
+        var end = try paging(.object((rule.members ?? []) + [.init("missingCursor", "end")]))
+        #expect(end.next(after: answer(end)) == .end(.complete))
+        var whole = try paging(.object((rule.members ?? []) + [.init("total", "/n")]))
+        #expect(whole.next(after: answer(whole, items: 3, total: .number("3"))) == .end(.complete))
+        var renamed = try paging(rule)
+        var page = answer(renamed)
+        page.signs.rest = .next(try JSONPointer("/nextCursor"), isURL: false)
+        #expect(doubt(renamed.next(after: page))?.contains("--cursor /nextCursor") == true)
+    }
+
+    @Test func `a flag at more ends the pages, whatever the cursor says`() throws {
+        let rule: JSONValue = ["by": "cursor", "cursor": "/next", "parameter": "after", "more": "/has_more"]
+        var paging = try paging(rule)
+        #expect(next(paging.next(after: answer(paging, cursor: .text("a"), more: .bool(true)))) != nil)
+        #expect(paging.next(after: answer(paging, cursor: .text("b"), more: .bool(false))) == .end(.complete))
+        var without = try self.paging(rule)
+        #expect(
+            doubt(without.next(after: answer(without, cursor: .null, more: .bool(true))))?.contains("/has_more") == true
+        )
+        var missing = try self.paging(rule)
+        #expect(doubt(missing.next(after: answer(missing, cursor: .null)))?.contains("is missing") == true)
+        var pages = try self.paging(["by": "page", "more": "/has_more", "total": "/n"])
+        #expect(next(pages.next(after: answer(pages, items: 3, total: .number("3"), more: .bool(true)))) != nil)
+        #expect(pages.next(after: answer(pages, items: 3, more: .bool(false))) == .end(.complete))
+    }
+
+    @Test func `the cursor can be a value of the last record`() throws {
+        let rule: JSONValue = ["by": "cursor", "lastRecord": "/id", "parameter": "starting_after"]
+        var paging = try paging(rule)
+        let step = paging.next(after: answer(paging, last: .text("ch_9")))
+        #expect(next(step) == "https://h.example/items?x=1&starting_after=ch_9")
+        #expect(paging.position?.cursor == "ch_9")
+        #expect(paging.next(after: answer(paging, items: 0)) == .end(.complete))
+        var missing = try self.paging(rule)
+        #expect(refusal(missing.next(after: answer(missing)))?.reason.contains("“/id” of its last record") == true)
+    }
+
+    @Test func `pages without a new record end the list, and make the read partial`() throws {
+        var link = try paging(["by": "link"])
+        for page in 2...3 {
+            #expect(next(link.next(after: answer(link, items: 0, links: ["<?page=\(page)>; rel=next"]))) != nil)
+        }
+        #expect(doubt(link.next(after: answer(link, items: 0, links: ["<?page=4>; rel=next"]))) != nil)
+        // The same page again: the server does not read the parameter.
+        var page = try paging(["by": "page"])
+        _ = page.next(after: answer(page))
+        #expect(doubt(page.next(after: answer(page, items: 10, new: 0)))?.contains("“page”") == true)
+        // The cursor of the last page leads to it again.
+        var cursor = try paging(["by": "cursor", "cursor": "/next", "parameter": "after"])
+        _ = cursor.next(after: answer(cursor, cursor: .text("a")))
+        #expect(doubt(cursor.next(after: answer(cursor, items: 0, cursor: .text("a")))) != nil)
+    }
+
+    @Test func `a next page without results is the end`() throws {
+        var paging = try paging(["by": "link"])
+        let link = "<?cursor=0:100:0>; rel=\"next\"; results=\"false\"; cursor=\"0:100:0\""
+        #expect(paging.next(after: answer(paging, links: [link])) == .end(.complete))
+        let more = link.replacing("false", with: "true")
+        var other = try self.paging(["by": "link"])
+        #expect(next(other.next(after: answer(other, links: [more]))) != nil)
+    }
+
+    @Test(arguments: ["http://internal:8080/items?page=2", "//other/items?page=2", "/items?page=2"])
+    func `a next page is requested at the submitted origin where the payload says so`(reference: String) throws {
+        var paging = try paging(["by": "link", "nextOrigin": "same"])
+        #expect(
+            next(paging.next(after: answer(paging, links: ["<\(reference)>; rel=next"])))
+                == "https://h.example/items?page=2")
     }
 
     @Test(arguments: [EnvelopeValue.bool(true), .container("an object"), .container("an array"), .tooLong])
@@ -261,6 +353,11 @@ import Work
         (["by": "page", "cursor": "/n"], "“cursor” in “pages” is not valid"),
         (["by": "none", "total": "/n"], "“total” in “pages” is not valid"),
         (["by": "none", "size": 1, "sizeParameter": "n"], "“sizeParameter” in “pages” is not valid"),
+        (["by": "page", "lastRecord": "/id"], "“lastRecord” in “pages” is not valid"),
+        (["by": "cursor", "lastRecord": "/id", "cursor": "/n", "parameter": "p"], "needs “cursor” or “lastRecord”"),
+        (["by": "page", "nextOrigin": "same"], "“nextOrigin” in “pages” is not valid"),
+        (["by": "link", "missingCursor": "end"], "“missingCursor” in “pages” is not valid"),
+        (["by": "none", "more": "/m"], "“more” in “pages” is not valid"),
         (["by": "page", "size": 10], "belong together"), (["by": "page", "sizeParameter": "n"], "belong together"),
         (["by": "page", "sizeParameter": "page", "parameter": "page", "size": 1], "must differ"),
         (["by": "page", "sizeParameter": "page", "size": 1], "must differ"),
@@ -281,6 +378,8 @@ import Work
     static let rules: [JSONValue] = [
         ["by": "none"], ["by": "link"], ["by": "link", "cursor": "/next"],
         ["by": "cursor", "cursor": "/next", "parameter": "after", "maxPages": 5],
+        ["by": "link", "cursor": "/n", "more": "/m", "missingCursor": "end", "nextOrigin": "same"],
+        ["by": "cursor", "lastRecord": "/id", "more": "/m", "parameter": "after"],
         ["by": "page", "parameter": "page", "sizeParameter": "n", "size": 10, "start": 1, "total": "/t"],
         ["by": "offset", "parameter": "offset", "start": 0],
     ]

@@ -205,7 +205,7 @@ import Work
             ("since", ["parameter": "s", "from": "token:/t"]),
         ])
         #expect(payload.scanPlan.values.map(\.text) == ["/n", "/t"])
-        let values = payload.values(of: Envelope(values: [.number("1"), .text("x")]))
+        let values = payload.values(of: Envelope(values: [.number("1"), .text("x")]), items: 1)
         #expect(values.cursor == .missing && values.total == .number("1") && values.token == .text("x"))
     }
 
