@@ -21,7 +21,7 @@ struct ReadProof: Sendable, Equatable {
 /// moved, so that a living row is on no page. One read proves nothing there; the proof is one of
 /// * two reads in a row with the same ``ReadPrint``: the second is that of the next sync, or of the same command
 ///   where a row is missing for the second time and the list has changed since;
-/// * ``ReadProof/maxReads`` reads in a row that miss the row, for a list that always changes.
+/// * ``ReadProof/maxReads`` reads in a row that miss the row, for a list that always changes, also while it is read.
 enum MissingRows: Sendable, Equatable {
     /// Deletes them, and notes this read.
     case delete(ReadProof)
@@ -44,11 +44,10 @@ enum MissingRows: Sendable, Equatable {
         }
         if let doubt = Self.doubt(facts) {
             self = Self.retained(doubt)
-        } else if facts.paging.isByPosition, facts.duplicates > 0 {
-            self =
-                facts.isSecondRead
-                ? Self.retained("the list changed during both reads, as \(facts.duplicates) keys came twice")
-                : .readAgain
+        } else if facts.paging.isByPosition, facts.duplicates > 0, !facts.isSecondRead {
+            self = .readAgain
+        } else if facts.missingOften == 0, Self.movement(facts) != nil {
+            self = Self.proven(facts)
         } else if facts.listed == 0, facts.rows > 0, !facts.allowEmpty {
             self = Self.refusal(
                 "the list is empty, and the collection “\(collection)” has \(facts.rows) rows; nothing was "
@@ -66,29 +65,43 @@ enum MissingRows: Sendable, Equatable {
     /// The decision about a read that seems complete.
     private static func proven(_ facts: ReadFacts) -> MissingRows {
         if facts.missing == 0 || facts.pages <= 1 { return .delete(ReadProof(reads: 1)) }
-        if facts.isSameAsFirst { return .delete(ReadProof(reads: 1)) }
-        switch facts.firstPage {
-        case .unknown: return .checkFirstPage
-        case .changed: return retained("the first page changed while the others were read")
-        case .same: break
-        }
-        if facts.missingBefore > 0 {
-            if facts.isSameAsLast { return .delete(ReadProof(reads: 2)) }
-            if !facts.isSecondRead { return .readAgain }
+        let movement = movement(facts)
+        if movement == nil {
+            if facts.isSameAsFirst { return .delete(ReadProof(reads: 1)) }
+            if facts.firstPage == .unknown { return .checkFirstPage }
+            if facts.missingBefore > 0 {
+                if facts.isSameAsLast { return .delete(ReadProof(reads: 2)) }
+                if !facts.isSecondRead { return .readAgain }
+            }
         }
         if facts.missingOften > 0 { return .delete(ReadProof(reads: ReadProof.maxReads)) }
         let rows = facts.missing == 1 ? "1 row is" : "\(facts.missing) rows are"
         return .wait(
-            because: "\(rows) missing in the list; a list of several pages may change while it is read, so rows are "
+            because: movement.map {
+                "rows that are missing in the list were not deleted: \($0); \(ReadProof.maxReads) such reads in a row "
+                    + "delete a row that all of them miss"
+            } ?? "\(rows) missing in the list; a list of several pages may change while it is read, so rows are "
                 + "deleted when the next complete read misses them too")
     }
+
+    /// How the list has changed during the read; nil: it shows no change. Such a read deletes nothing by itself, and
+    /// counts as one that misses a row, so that a list whose first page always changes loses its dead rows too.
+    private static func movement(_ facts: ReadFacts) -> String? {
+        if facts.end == .moved { return totalChanged }
+        if facts.paging.isByPosition, facts.duplicates > 0 {
+            return "the list changed during both reads, as \(facts.duplicates) keys came twice"
+        }
+        return facts.firstPage == .changed ? firstPageChanged : nil
+    }
+
+    static let totalChanged = "the list changed while it was read: its pages state different totals"
+    static let firstPageChanged = "the list changed while it was read: its first page is another than at the start"
 
     /// Why the read may not be the whole list.
     private static func doubt(_ facts: ReadFacts) -> String? {
         if case .partial(let reason) = facts.end { return reason }
         if !facts.everyPageWas200 { return "a page was not answered 200" }
         if facts.rejectsWithoutKey > 0 { return "\(facts.rejectsWithoutKey) rejected records have no known key" }
-        if facts.hasMoved { return "the list changed while its pages were read" }
         return nil
     }
 

@@ -18,8 +18,6 @@ struct ReadFacts: Sendable, Equatable {
     var duplicates = 0
     var paging: PagingRule.Kind
     var pages: Int64 = 1
-    /// Whether pages stated different totals.
-    var hasMoved = false
     var firstPage = FirstPage.unknown
     /// Whether this is the second read of the list in one command.
     var isSecondRead = false

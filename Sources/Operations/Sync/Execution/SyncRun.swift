@@ -222,7 +222,7 @@ actor SyncRun {
         let start = response.record.body.readableBytesView.prefix(4096)
         if SinceRules.isRefusal(status: status, start: start, read, payload.since) { return .begin(.full) }
         if isResuming, SyncCheckpoint.isExpiredCursor(status: status) { return .begin(read) }
-        if status == 404, paging.endsWhereNotFound { return .end(.complete) }
+        if status == 404, paging.endsWhereNotFound { return .end(paging.completeness) }
         throw failure(response)
             ?? CommandFailure(
                 .command, reason: "GET \(paging.request.url.displayText) was answered \(status), without a list")
@@ -265,7 +265,7 @@ actor SyncRun {
         try await commit(isEnd: isEnd)
         execution.progress(offset: result.bytes, total: 0)
         guard case .end(let end) = step else { return .next }
-        return .end(end == .complete && !isEveryEndMarked ? .partial(because: Self.unmarked) : end)
+        return .end(!end.isPartial && !isEveryEndMarked ? .partial(because: Self.unmarked) : end)
     }
 
     /// - Parameter isEnd: the last page has no position behind it, and a later execution begins again.
@@ -303,12 +303,15 @@ actor SyncRun {
     private func merge(_ end: PagingEnd) async throws -> MergeOutcome {
         if let refusal = result.refusal(payload) { throw refusal }
         result.token = progress.token(payload.since, after: end, of: read)
-        if case .partial(let reason) = end { result.partial = reason }
+        switch end {
+        case .complete: result.partial = firstPage == .changed ? MissingRows.firstPageChanged : nil
+        case .moved: result.partial = MissingRows.totalChanged
+        case .partial(let reason): result.partial = reason
+        }
         var plan = MergePlan(
             payload: payload, command: execution.id, read: read, end: end,
             clockOffset: progress.clockOffset ?? .zero, result: result, now: .now)
         plan.everyPageWas200 = everyPageWas200
-        plan.hasMoved = paging.hasMoved
         plan.firstPage = firstPage
         (plan.print, plan.firstPrint) = (print, firstPrint)
         plan.validators = result.pages == 1 && end == .complete ? validators : nil

@@ -28,7 +28,7 @@ struct Paging: Sendable {
     private var items = 0
     private(set) var total: Int?
     /// The total was another on an earlier page: records have moved from page to page, maybe past the read.
-    private(set) var hasMoved = false
+    private var hasMoved = false
     /// Pages in a row without a new record.
     private var idlePages = 0
     /// Pages without a new record that end a list whose pages name each other.
@@ -229,11 +229,9 @@ struct Paging: Sendable {
         }
     }
 
-    private var completeness: PagingEnd {
-        if rule.by.isByPosition, hasMoved {
-            return .partial(because: "the list changed while its pages were read")
-        }
-        guard let total, items < total else { return .complete }
+    /// The end of pages that name no next one, by their total.
+    var completeness: PagingEnd {
+        guard let total, items < total else { return hasMoved ? .moved : .complete }
         return .partial(because: "\(items) of \(total) records came")
     }
 

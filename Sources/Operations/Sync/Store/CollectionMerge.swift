@@ -37,6 +37,8 @@ struct CollectionMerge {
         case .delete(let made):
             try noteMissing()
             proof = made
+            // The rows that were missing long enough are deleted, although the list changed during this read too.
+            if made.reads == ReadProof.maxReads { result.partial = nil }
         case .wait(let reason):
             try noteMissing()
             result.retained = reason
@@ -89,7 +91,7 @@ struct CollectionMerge {
         facts.everyPageWas200 = plan.everyPageWas200
         facts.rejectsWithoutKey = result.rejects.countWithoutKey
         facts.duplicates = result.duplicates
-        (facts.pages, facts.hasMoved, facts.firstPage) = (result.pages, plan.hasMoved, plan.firstPage)
+        (facts.pages, facts.firstPage) = (result.pages, plan.firstPage)
         (facts.isSecondRead, facts.isSameAsFirst) = (plan.firstPrint != nil, plan.firstPrint == plan.print)
         facts.allowEmpty = plan.payload.allowEmpty
         facts.maxDelete = plan.payload.maxDelete

@@ -7,8 +7,6 @@ struct MergePlan: Sendable {
     var read: SyncRead
     var end: PagingEnd
     var everyPageWas200 = true
-    /// Whether pages stated different totals.
-    var hasMoved = false
     var firstPage = ReadFacts.FirstPage.unknown
     var print = ReadPrint()
     /// Of the first read of the command, where this is the second.

@@ -98,7 +98,7 @@ import Testing
             var facts = ReadFacts(
                 mode: .replace, read: .full, end: read.end, paging: rule.by, listed: read.keys.count, rows: rows.count,
                 missing: gone.count)
-            (facts.duplicates, facts.pages, facts.hasMoved) = (read.duplicates, read.pages, read.paging.hasMoved)
+            (facts.duplicates, facts.pages) = (read.duplicates, read.pages)
             (facts.firstPage, facts.isSecondRead, facts.isSameAsFirst) = (firstPage, first != nil, first == read.print)
             facts.isSameAsLast = last?.text == read.print.text
             facts.missingBefore = gone.count { missing[$0, default: 0] >= 1 }

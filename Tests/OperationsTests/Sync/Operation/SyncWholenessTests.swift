@@ -178,6 +178,36 @@ import Work
         }
     }
 
+    @Test func `a list whose first page is another at the end of every read loses its dead rows, and no living one`()
+        async throws
+    {
+        let members =
+            "\(Self.replace),\"items\":\"/d\",\"pages\":{\"by\":\"cursor\",\"cursor\":\"/next\",\"parameter\":\"after\"}"
+        @Sendable func page(_ request: ListOrigin.Request, but gone: Int?) -> Behaviour {
+            // Each answer has a first record of its own.
+            switch request.query["after"] {
+            case nil: .json("{\"d\":\(list([1000 + request.number] + Array(1...9))),\"next\":\"2\"}")
+            case "2": .json("{\"d\":\(list(10...19)),\"next\":\"3\"}")
+            default: .json("{\"d\":\(list((20...29).filter { $0 != gone })),\"next\":null}")
+            }
+        }
+        try await SyncHarness.with {
+            page($0, but: nil)
+        } _: { harness in
+            #expect(try await harness.sync(members).result?["inserted"]?.integer == 30)
+            harness.origin.set { page($0, but: 25) }
+            let living = Set((1...29).map { "n:\($0)" }).subtracting(["n:25"])
+            for read in 1...ReadProof.maxReads {
+                let outcome = try await harness.sync(members)
+                let keys = try harness.keys()
+                #expect(living.isSubset(of: keys), "read \(read): \(outcome)")
+                #expect(keys.contains("n:25") == (read < ReadProof.maxReads), "read \(read): \(outcome)")
+                let isPartial = outcome.result?["partial"]?.string?.contains("first page") == true
+                #expect(isPartial == (read < ReadProof.maxReads), "read \(read): \(outcome)")
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `a FIFO is refused at once`() async throws {
         try await SyncHarness.with { _ in
             .answer(500)
