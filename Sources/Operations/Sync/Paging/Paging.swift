@@ -29,6 +29,8 @@ struct Paging: Sendable {
     private(set) var total: Int?
     /// The total was another on an earlier page: records have moved from page to page, maybe past the read.
     private var hasMoved = false
+    /// The ones of ``items`` that an earlier page had.
+    private var repeated = 0
     /// Pages in a row without a new record.
     private var idlePages = 0
     /// Pages without a new record that end a list whose pages name each other.
@@ -74,6 +76,7 @@ struct Paging: Sendable {
     /// Moves on after the answer to ``request``.
     mutating func next(after answer: PageAnswer) -> PagingStep {
         items += answer.items
+        repeated += answer.items - answer.newItems
         let known = total
         total = Self.count(answer.total) ?? total
         if let known, let total, known != total { hasMoved = true }
@@ -187,6 +190,9 @@ struct Paging: Sendable {
             let flag = answer.more == .bool(true) ? "says that more records follow" : "is \(answer.more.kind)"
             return .end(.partial(because: "\(more) \(flag) on page \(current.number), which names no next page"))
         }
+        if rule.by == .link, rule.cursor == nil, current.number == 1, let rest = answer.signs.rest {
+            return .end(.partial(because: "the answer has no Link to a next page, and \(rest)"))
+        }
         guard let cursor = rule.cursor, answer.cursor == .missing, rule.missingCursor == .partial else {
             return .end(completeness)
         }
@@ -200,7 +206,8 @@ struct Paging: Sendable {
 
     /// - Parameter hint: what may be wrong.
     private func withoutNews(_ hint: String) -> PagingEnd {
-        if let total, items >= total, !hasMoved { return completeness }
+        // Records that came twice do not count: they are on these very pages.
+        if let total, items - repeated >= total, !hasMoved { return completeness }
         return .partial(
             because: "page \(current.number) has no record that an earlier page does not have, and names another page; "
                 + hint)

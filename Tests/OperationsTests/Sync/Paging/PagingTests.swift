@@ -200,6 +200,22 @@ import Work
         #expect(doubt(cursor.next(after: answer(cursor, items: 0, cursor: .text("a")))) != nil)
     }
 
+    @Test func `records that came twice do not count for the total`() throws {
+        var paging = try paging(["by": "cursor", "cursor": "/next", "parameter": "after", "total": "/n"])
+        for page in 1...3 {
+            let answer = answer(paging, cursor: .text("\(page)"), total: .number("30"), new: page == 1 ? 10 : 0)
+            #expect(next(paging.next(after: answer)) != nil)
+        }
+        #expect(doubt(paging.next(after: answer(paging, cursor: .text("4"), total: .number("30"), new: 0))) != nil)
+    }
+
+    @Test func `a first page without a Link is partial where its body leads on`() throws {
+        var paging = try paging(["by": "link"])
+        var first = answer(paging)
+        first.signs.rest = .count(try JSONPointer("/count"), 870)
+        #expect(doubt(paging.next(after: first))?.contains("/count is 870") == true)
+    }
+
     @Test func `a next page without results is the end`() throws {
         var paging = try paging(["by": "link"])
         let link = "<?cursor=0:100:0>; rel=\"next\"; results=\"false\"; cursor=\"0:100:0\""
