@@ -19,6 +19,8 @@ struct CompletionWaiter {
         /// Monotonic time in nanoseconds and bytes sent, of the last three seconds.
         var history: [(at: MonotonicTime, bytes: Int64)] = []
         var failures: [String] = []
+        /// Failures because of a name that a server chose and that exists.
+        var takenNames = 0
         /// Sources that `removeSource` could not delete.
         var keptSources: [String] = []
     }
@@ -47,7 +49,8 @@ struct CompletionWaiter {
         shared = Shared(progress, totals: known, isTerminal: Diagnostics.isTerminal)
     }
 
-    /// - Throws: ``ExitError`` `failed` where a command has not succeeded.
+    /// - Throws: ``ExitError`` `failed` where a command has not succeeded; `data` where all failures are names that a
+    ///   server chose and that exist.
     func run() async throws {
         guard !ids.isEmpty else { return }
         let shared = shared
@@ -66,10 +69,10 @@ struct CompletionWaiter {
             group.cancelAll()
         }
         Diagnostics.clearStatus()
-        let (keptSources, failures) = shared.state.withLock { ($0.keptSources, $0.failures) }
+        let (keptSources, failures, takenNames) = shared.state.withLock { ($0.keptSources, $0.failures, $0.takenNames) }
         Self.tell(keptSources)
         Self.tell(failures)
-        if !failures.isEmpty { throw ExitError(.failed, nil) }
+        if !failures.isEmpty { throw ExitError(failures.count == takenNames ? .data : .failed, nil) }
     }
 
     private static func tell(_ lines: [String]) {
@@ -91,17 +94,19 @@ struct CompletionWaiter {
     }
 
     private func settle(_ outcome: CommandOutcome) {
+        let result = outcome.result.flatMap { try? JSONValue(parsing: $0) }
         shared.state.withLock { state in
             state.progress.ended += 1
             state.verified[outcome.id] = nil
             guard !outcome.isSuccess else {
                 if let total = state.totals[outcome.id] { state.offsets[outcome.id] = total }
-                if let problem = outcome.result.flatMap({ try? JSONValue(parsing: $0) })?["sourceProblem"]?.string {
+                if let problem = result?["sourceProblem"]?.string {
                     state.keptSources.append("\(outcome.id) succeeded; \(problem)")
                 }
                 return
             }
             state.progress.failed += 1
+            if result?["nameTaken"]?.bool == true { state.takenNames += 1 }
             let reason = outcome.reason.map { ": \($0)" } ?? ""
             state.failures.append("\(outcome.id) \(outcome.status.clause)\(reason)")
         }

@@ -14,8 +14,8 @@ struct GetCommand: AsyncParsableCommand {
 
             A --to that ends in a slash is a directory, which must exist. The name in it is the last part of the URL, or \
             --name. With --overwrite keep an existing file is a success and stays. A file that is replaced keeps its \
-            permissions and owner. A name that the server chooses never replaces a file: the download fails, or with \
-            --rename becomes name.1.ext.
+            permissions and owner. A name that the server chooses never replaces a file: the download fails (with --wait \
+            exit code 65), or with --rename becomes name.1.ext.
 
             EXAMPLES
               sluice get https://media.example.com/a.mp4 --wait

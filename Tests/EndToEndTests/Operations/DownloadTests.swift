@@ -44,6 +44,24 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a name of the server that exists is bad data`() async throws {
+            try await Installation.with { installation in
+                let source = try installation.directory.file("a.bin", [1, 2, 3])
+                let directory = "\(installation.directory.path)/in"
+                mkdir(directory, 0o700)
+                try Data([9]).write(to: URL(fileURLWithPath: "\(directory)/a.bin"))
+                _ = try await installation.up(workers: 1)
+                let (url, target) = ("file://\(source)", "\(directory)/")
+                let refused = try await installation.sluice("get", url, "--to", target, "--name", "server", "--wait")
+                #expect(refused.code == 65, "\(refused.errors)")
+                #expect(contents(of: "\(directory)/a.bin") == [9])
+                let renamed = try await installation.sluice(
+                    "get", url, "--to", target, "--name", "server", "--rename", "--wait")
+                #expect(renamed.code == 0, "\(renamed.errors)")
+                #expect(contents(of: "\(directory)/a.1.bin") == [1, 2, 3])
+            }
+        }
+
         @Test func `a file URL is downloaded like another one`() async throws {
             try await Installation.with { installation in
                 let source = try installation.directory.file("a b.bin", [1, 2, 3])

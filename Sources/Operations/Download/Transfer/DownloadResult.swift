@@ -12,6 +12,7 @@ internal import Work
 ///  "unverified": true,           nothing shows that the file is whole; absent: false
 ///  "notModified": true,          the target was current already (“ifChanged”); absent: false
 ///  "kept": true,                 the target existed, and stays (“overwrite”); absent: false
+///  "nameTaken": true,            of a failure: the name that the server chose exists at “path”; absent: false
 ///  "etag": "\"abc\"", "lastModified": "…", "contentType": "video/mp4",
 ///  "url": "https://…",           the last one, after redirects
 ///  "resumed": 1, "restarted": 0, "wasted": 16384}    ``DownloadCounts``
@@ -34,12 +35,17 @@ struct DownloadResult: Sendable {
     /// - Throws: a final ``CommandFailure`` where “overwrite” is “fail”.
     static func ofExisting(_ target: CopyTarget, _ payload: DownloadPayload) throws(CommandFailure) -> [UInt8] {
         guard payload.overwrite == .keep else {
-            throw CommandFailure(
+            var failure = CommandFailure(
                 .final,
                 reason: payload.isNamedByServer && payload.overwrite == .replace
                     ? "the server names the file \(target.name), and \(target.path) exists; a name that a server chose "
                         + "replaces nothing: give the file a name (--name), or another one beside it (--rename)"
                     : "\(target.path) exists, and “overwrite” is “fail”; remove it, or give another “to”")
+            if payload.isNamedByServer {
+                let members: [JSONValue.Member] = [.init("path", .string(target.path)), .init("nameTaken", true)]
+                failure.result = JSONValue.object(members).bytes
+            }
+            throw failure
         }
         return DownloadResult(end: End(path: target.path, isKept: true)).json
     }

@@ -35,6 +35,8 @@ import Testing
             let outcome = try await harness.execute()
             #expect(outcome.failure?.fault == .final, "\(outcome)")
             #expect(outcome.failure?.reason.contains("--rename") == true, "\(outcome)")
+            let result = try JSONValue(parsing: outcome.failure?.result ?? [])
+            #expect(result["nameTaken"]?.bool == true && result["path"]?.string?.hasSuffix("/report.pdf") == true)
             #expect(text(directory, "report.pdf") == "mine" && harness.parts.isEmpty)
         }
         try await with { directory, harness in
