@@ -63,6 +63,12 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// nothing about the destination. The fault is ``Fault/link`` then. The default is false.
     package private(set) var isHeldBack = false
 
+    /// The execution has raised the highest durable offset of the command (``ProgressCounter``): failures are counted, and
+    /// waits grow, from 0 again.
+    package var hasProgress = false
+    /// Where the body of an answer was cut off; nil: none was.
+    package var bodyEnd: ProgressCounter.BodyEnd?
+
     /// The result to store, as JSON, where the execution has left one although it failed: the outputs of a
     /// program. Nil, the default: the stored result stays as it is.
     package var result: [UInt8]?

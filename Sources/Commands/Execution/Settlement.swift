@@ -20,7 +20,9 @@ package struct Settlement: Sendable, Equatable {
         of command: Command, result: ExecutionResult, policy: RetryPolicy = RetryPolicy(), now: Timestamp,
         chance: Double
     ) {
-        retries = command.retries
+        var failures = command.retries
+        if case .failure(let failure) = result, failure.hasProgress { failures = 0 }
+        retries = failures
         notBefore = command.notBefore
         let uncertain = command.status == .sent && !command.idempotent
         switch result {
@@ -52,15 +54,16 @@ package struct Settlement: Sendable, Equatable {
                 reason = Self.cancellation(command, because: "cancelled; its last execution failed: \(failure.reason)")
             case .final:
                 statuses = [.error, .tooManyTimes]
-            case .command where command.retries >= command.retryLimit,
-                .reset where command.retries >= command.retryLimit:
+            case .command where failures >= command.retryLimit && !failure.hasProgress,
+                .reset where failures >= command.retryLimit && !failure.hasProgress:
                 statuses = [.error, .tooManyTimes]
             case .command, .reset:
                 let wait =
                     failure.backoff.map { max($0, failure.retryAfter ?? .zero) }
-                    ?? policy.delay(retries: command.retries, retryAfter: failure.retryAfter, chance: chance)
+                    ?? policy.delay(retries: failures, retryAfter: failure.retryAfter, chance: chance)
                 statuses = [.error]
-                retries = command.retries + 1
+                // An execution that has brought the command further is not one of a row of failures.
+                retries = failure.hasProgress ? 0 : failures + 1
                 notBefore = now + wait
             }
         }

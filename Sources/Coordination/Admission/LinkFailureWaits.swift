@@ -10,8 +10,10 @@ internal import Host
 struct LinkFailureWaits: Sendable {
     private struct Entry: Sendable {
         var destination: Destination
-        /// Failures in a row.
+        /// Failures in a row that left ``highest`` as it was.
         var failures: Int
+        /// The highest offset at which an execution has ended.
+        var highest: Int64
         /// End of the wait; nil while the command is offered again.
         var until: MonotonicTime?
     }
@@ -38,10 +40,16 @@ struct LinkFailureWaits: Sendable {
     }
 
     /// The link failed the command.
-    mutating func failed(_ id: CommandID, to destination: Destination, chance: Double, now: MonotonicTime) {
-        let failures = (entries[id]?.failures ?? 0) + 1
+    /// - Parameter offset: durable, from which the next execution goes on. A new highest one begins the waits again, for a
+    ///   link that stalls now and then still brings the command further.
+    mutating func failed(
+        _ id: CommandID, to destination: Destination, offset: Int64 = 0, chance: Double, now: MonotonicTime
+    ) {
+        let highest = entries[id]?.highest ?? 0
+        let failures = offset > highest ? 1 : (entries[id]?.failures ?? 0) + 1
         let until = now + Self.wait(afterFailures: failures, chance: chance)
-        entries[id] = Entry(destination: destination, failures: failures, until: until)
+        entries[id] = Entry(
+            destination: destination, failures: failures, highest: max(highest, offset), until: until)
         byDestination[destination, default: []].insert(id)
         dues.insert(Due(at: until, id: id))
         if dues.count > 2 * entries.count + 64 {

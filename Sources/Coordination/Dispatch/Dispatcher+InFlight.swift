@@ -40,7 +40,8 @@ extension Dispatcher {
             }
             if report.fault == .link, report.event.destination != .none {
                 admission.failureWaits.failed(
-                    id, to: report.event.destination, chance: jitter.chance(), now: now)
+                    id, to: report.event.destination, offset: links.controller.durableOffset(of: id),
+                    chance: jitter.chance(), now: now)
             }
         case .error, .success, .cancelled, .inDoubt, .tooManyTimes:
             drop(id)

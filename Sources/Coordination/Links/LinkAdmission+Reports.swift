@@ -111,6 +111,7 @@ extension TransferSample {
         case .paused: state = .paused
         }
         acknowledged = transfer.acknowledged
+        offset = transfer.isVerifying ? 0 : transfer.offset
         retransmitted = transfer.retransmitted
         let rest = transfer.total > 0 ? max(transfer.total - transfer.offset, 0) : nil
         remaining = transfer.isVerifying ? 0 : rest

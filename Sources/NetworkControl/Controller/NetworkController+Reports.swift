@@ -91,6 +91,12 @@ extension NetworkController {
     /// Whether the worker has reported its transfers, so that the next decisions count them.
     package func hasReport(of worker: Int64) -> Bool { workers[worker] != nil }
 
+    /// The offset from which another execution of the command goes on, as last reported; 0 where it starts over.
+    package func durableOffset(of id: CommandID) -> Int64 {
+        guard let sample = transfers[id]?.sample, sample.isResumable else { return 0 }
+        return sample.offset
+    }
+
     /// Whether the command is in a worker's reports.
     package func isRunning(_ id: CommandID) -> Bool { transfers[id] != nil }
 

@@ -18,6 +18,8 @@ package struct TransferSample: Sendable, Equatable {
     /// the bytes that the socket took: on a 2 Mbit/s uplink those were 5.8 to 9.4 times as many in the first
     /// 250 ms.
     package var acknowledged: Int64 = 0
+    /// The durable offset in the file, as far as known; 0 while a checksum is computed.
+    package var offset: Int64 = 0
     /// Bytes of this execution that were sent again (`tcpi_bytes_retrans`).
     package var retransmitted: Int64 = 0
     /// Bytes still to be sent; 0 while the response is awaited, nil where unknown.

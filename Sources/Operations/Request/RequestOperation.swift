@@ -148,6 +148,10 @@ package struct RequestOperation: CommandOperation {
                 "\(what) was answered \(record.status ?? 0), but the body was cut off after \(record.bodyBytes) bytes",
             by: record.error)
         failure.ambiguous = true
+        if failure.fault == .reset {
+            failure.bodyEnd = ProgressCounter.BodyEnd(
+                offset: Int64(record.bodyBytes), length: record.header("content-length").flatMap { Int64($0) })
+        }
         return failure
     }
 

@@ -206,6 +206,7 @@ final class Executor: Sendable {
             await observer?.started(execution)
             outcome = .success(try await operation.execute(execution))
         } catch {
+            let error = await execution.counted(error)
             if (error as? CommandFailure)?.fault == .reset { await awaitOtherResets(execution) }
             outcome = .failure(error)
         }

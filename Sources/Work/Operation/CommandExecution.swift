@@ -20,6 +20,15 @@ public final class CommandExecution: Sendable {
     /// Shared by the copies of an execution.
     private final class HeldObject: Sendable {
         let object = Mutex<(any Sendable)?>(nil)
+        /// The checkpoint as it stands, without the counter.
+        let state: Mutex<[UInt8]?>
+        let counter: ProgressCounter
+
+        init(_ checkpoint: [UInt8]?) {
+            let (state, counter) = ProgressCounter.split(checkpoint)
+            self.state = Mutex(state)
+            self.counter = counter
+        }
     }
 
     /// - Parameter saver: makes a checkpoint durable; throws where the command is in other hands.
@@ -31,8 +40,8 @@ public final class CommandExecution: Sendable {
         observer: (any ExecutionObserver)? = nil
     ) {
         self.init(
-            command: command, payload: payload, checkpoint: checkpoint, meter: meter, pace: pace, held: HeldObject(),
-            saver: saver, publisher: publisher, observer: observer)
+            command: command, payload: payload, checkpoint: ProgressCounter.split(checkpoint).state, meter: meter,
+            pace: pace, held: HeldObject(checkpoint), saver: saver, publisher: publisher, observer: observer)
     }
 
     /// The same execution with another payload: the id and the claim say which one it is.
@@ -104,8 +113,24 @@ public final class CommandExecution: Sendable {
             let problem = "a checkpoint has \(state.count) bytes, and at most \(StoredLimits.checkpoint) are kept"
             throw CommandFailure(.final, reason: problem, ambiguous: true)
         }
-        try await saver(state)
+        held.state.withLock { $0 = state }
+        try await saver(held.counter.joined(to: state))
         await observer?.saved(state)
+    }
+
+    /// A failure as ``ProgressCounter`` counts it. The counter is saved with the checkpoint.
+    package func counted(_ error: any Error) async -> any Error {
+        let state = held.state.withLock { $0 }
+        guard let failure = error as? CommandFailure, failure.fault != .final, !failure.isHeldBack,
+            state == nil || state?.first == UInt8(ascii: "{")
+        else { return error }
+        var counter = held.counter
+        let reading = meter.reading
+        let verdict = counter.failed(durable: reading.isResumable ? reading.offset : 0, body: failure.bodyEnd)
+        if counter != held.counter {
+            do { try await saver(counter.joined(to: state)) } catch { return failure }
+        }
+        return counter.counted(failure, verdict)
     }
 
     /// Publishes an event to monitors, under a topic of `Published.topics`. It is a hint that may be lost.

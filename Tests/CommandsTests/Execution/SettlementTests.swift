@@ -42,7 +42,20 @@ struct SettlementTests {
         .failure(CommandFailure(fault, reason: "it failed", ambiguous: ambiguous, retryAfter: after))
     }
 
+    /// A failure after the highest durable offset was raised.
+    static func failedFurther(_ fault: CommandFailure.Fault) -> ExecutionResult {
+        var failure = CommandFailure(fault, reason: "it was cut")
+        failure.hasProgress = true
+        return .failure(failure)
+    }
+
     static let rows: [Row] = [
+        Row(
+            name: "charged at the limit of retries, with progress", command: command(.sent, retries: 5),
+            result: failedFurther(.command), statuses: [.error], retries: 0, wait: 5000),
+        Row(
+            name: "the link's fault, with progress", command: command(.sent, retries: 3), result: failedFurther(.link),
+            statuses: [.new], retries: 0),
         Row(name: "success", command: command(.sent), result: .success(result: nil), statuses: [.success]),
         Row(
             name: "a success wins over a cancellation request", command: command(.sent, requested: true),

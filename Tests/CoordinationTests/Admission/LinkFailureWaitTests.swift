@@ -40,6 +40,19 @@ import Testing
         #expect(Set(waits.takeDue(now: after(1))) == [id(1), id(9)])
     }
 
+    @Test func `a new highest offset begins the waits again`() {
+        var waits = LinkFailureWaits()
+        for _ in 0..<7 { waits.failed(id(1), to: host, offset: 100, chance: 0.5, now: .zero) }
+        #expect(waits.takeDue(now: after(59)).isEmpty)
+        waits.failed(id(1), to: host, offset: 101, chance: 0.5, now: .zero)
+        #expect(waits.takeDue(now: after(1)) == [id(1)])
+        // An offset that falls and rises again.
+        waits.failed(id(1), to: host, offset: 0, chance: 0.5, now: .zero)
+        waits.failed(id(1), to: host, offset: 101, chance: 0.5, now: .zero)
+        #expect(waits.takeDue(now: after(3)).isEmpty)
+        #expect(waits.takeDue(now: after(4)) == [id(1)])
+    }
+
     @Test func `a command that has ended is forgotten`() {
         var waits = LinkFailureWaits()
         waits.failed(id(1), to: host, chance: 0.5, now: .zero)

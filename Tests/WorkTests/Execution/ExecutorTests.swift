@@ -52,6 +52,34 @@ import Wire
         await bench.close()
     }
 
+    @Test func `an execution with progress counts no failures, and one without it counts again`() async throws {
+        let offsets: [Int64] = [100, 200, 200, 150, 200]
+        let bench = try Bench([
+            Scripted(
+                type: "a",
+                body: { execution in
+                    #expect(execution.checkpoint == (execution.claim == 1 ? nil : Array("{}".utf8)))
+                    try await execution.saveCheckpoint(Array("{}".utf8))
+                    execution.canResume()
+                    execution.progress(offset: offsets[execution.claim - 1], total: 1000)
+                    var failure = CommandFailure(.command, reason: "cut")
+                    failure.backoff = .zero
+                    throw failure
+                })
+        ])
+        let id = try bench.submit("a")
+        for (execution, retries) in [0, 0, 1, 2, 3].enumerated() {
+            bench.offer(id, "a")
+            try await until("execution \(execution + 1)") {
+                let command = try bench.command(id)
+                return command.claim == execution + 1 && command.status == .error
+            }
+            await bench.executor.idle()
+            #expect(try bench.command(id).retries == retries)
+        }
+        await bench.close()
+    }
+
     @Test func `a replaced execution cannot save a checkpoint`() async throws {
         let outcome = Mutex<(any Error)?>(nil)
         let reference = Mutex<Bench?>(nil)

@@ -115,7 +115,11 @@ actor DownloadTransfer {
         if error is CancellationError { return CancellationError() }
         let end = rules.receiving?.body.end.map { " of \($0)" } ?? ""
         let what = "the body of GET \(payload.url.displayText) was cut off after \(position)\(end) bytes"
-        return CommandFailure(cutOff: what, by: error)
+        var failure = CommandFailure(cutOff: what, by: error)
+        if failure.fault == .reset {
+            failure.bodyEnd = ProgressCounter.BodyEnd(offset: position, length: rules.receiving?.body.end)
+        }
+        return failure
     }
 
     // MARK: Bodies

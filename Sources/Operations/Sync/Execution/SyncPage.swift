@@ -67,6 +67,8 @@ actor SyncPage {
 
     /// Why the page cannot be read or staged.
     private(set) var error: (any Error)?
+    /// Bytes of the body.
+    var received: Int64 { Int64(scanner.received) }
     /// The whole body was read.
     private(set) var isComplete = false
 

@@ -177,7 +177,11 @@ actor SyncRun {
         }
         let status = Int(head.status.code)
         guard (200..<300).contains(status) else { return try await refused(status, response) }
-        guard await page.isComplete else { throw cutOff(response.record.error, request) }
+        guard await page.isComplete else {
+            throw cutOff(
+                response.record.error, request, received: await page.received,
+                length: response.record.header("content-length").flatMap { Int64($0) })
+        }
         let answer = SyncPage.Answer(head, url: response.redirects.url)
         return try await pageEnded(page, answer)
     }
@@ -228,10 +232,18 @@ actor SyncRun {
                 .command, reason: "GET \(paging.request.url.displayText) was answered \(status), without a list")
     }
 
-    private func cutOff(_ error: (any Error)?, _ request: PageRequest) -> any Error {
+    private func cutOff(
+        _ error: (any Error)?, _ request: PageRequest, received: Int64, length: Int64?
+    ) -> any Error {
         if error is CancellationError || Task.isCancelled { return CancellationError() }
         let what = "the body of page \(request.number) of \(payload.url.displayText) was cut off"
-        return CommandFailure(cutOff: what, by: error)
+        var failure = CommandFailure(cutOff: what, by: error)
+        if failure.fault == .reset {
+            // With the pages before, so that two pages that end alike differ.
+            failure.bodyEnd = ProgressCounter.BodyEnd(
+                offset: result.bytes + received, length: length.map { result.bytes + $0 })
+        }
+        return failure
     }
 
     /// Commits a page, and moves on.

@@ -57,7 +57,7 @@ final class DownloadHarness: Sendable {
         do {
             return .success(try JSONValue(parsing: try await operation.execute(execution) ?? []))
         } catch let failure as CommandFailure {
-            return .failure(failure)
+            return .failure(await execution.counted(failure) as? CommandFailure ?? failure)
         }
     }
 

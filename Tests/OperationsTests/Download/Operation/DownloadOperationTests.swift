@@ -51,6 +51,57 @@ import Work
         }
     }
 
+    /// The row after a failed execution.
+    private func settled(_ harness: DownloadHarness, _ failure: CommandFailure, retries: Int) throws -> Settlement {
+        var command = Command(id: harness.id, type: "download", destination: try harness.destination, createdAt: .now)
+        (command.status, command.idempotent, command.retries, command.retryLimit) = (.sent, true, retries, 2)
+        var failure = failure
+        // As the executor decides beside transfers that go on.
+        if failure.fault == .reset { failure.fault = .command }
+        return Settlement(of: command, result: .failure(failure), now: .now, chance: 0.5)
+    }
+
+    @Test func `a download that each execution brings further needs no retries`() async throws {
+        try await with { server, harness in
+            for execution in 1... {
+                try #require(execution < 20)
+                server.use { $0.faults.cutsAt = 100_000 }
+                let outcome = try await harness.execute()
+                guard let failure = outcome.failure else {
+                    #expect(execution > 10 && contents(harness) == Self.version.bytes)
+                    return
+                }
+                #expect(failure.hasProgress, "execution \(execution): \(failure)")
+                let settlement = try settled(harness, failure, retries: 0)
+                #expect(settlement.retries == 0 && settlement.statuses == [.error], "\(execution): \(settlement)")
+            }
+        }
+    }
+
+    @Test func `bodies that always end at the same byte are charged from the third on, and then final`() async throws {
+        var origin = Self.version
+        (origin.tag, origin.lastModified) = (nil, nil)
+        try await with(origin) { server, harness in
+            var (retries, charged) = (0, 0)
+            for execution in 1...6 {
+                server.use { $0.faults.cutsAt = 900_000 }
+                let outcome = try await harness.execute()
+                let failure = try #require(outcome.failure)
+                let isStuck = failure.reason.contains("it states 1000000 and sends 900000 each time")
+                #expect(isStuck == (execution >= 3), "execution \(execution): \(failure)")
+                guard isStuck else { continue }
+                #expect(failure.fault == .command)
+                let settlement = try settled(harness, failure, retries: retries)
+                (retries, charged) = (settlement.retries, charged + 1)
+                if settlement.statuses.last == .tooManyTimes {
+                    #expect(charged == 3)
+                    return
+                }
+            }
+            Issue.record("the download never ends")
+        }
+    }
+
     @Test(arguments: FaultyOriginTests.rows) func `a fault of the server never mixes two versions`(
         _ row: FaultCase
     ) async throws {

@@ -1,0 +1,77 @@
+import Commands
+import Testing
+
+/// Attempts in a row that bring a transfer no further.
+struct ProgressCounterTests {
+    private func end(_ offset: Int64, of length: Int64? = 1000) -> ProgressCounter.BodyEnd {
+        ProgressCounter.BodyEnd(offset: offset, length: length)
+    }
+
+    @Test func `only a new highest offset is progress`() {
+        var counter = ProgressCounter()
+        #expect(counter.failed(durable: 0, body: nil) == .none)
+        #expect(counter.failed(durable: 100, body: nil) == .progress)
+        #expect(counter.failed(durable: 100, body: nil) == .none)
+        // An offset that falls and rises again.
+        #expect(counter.failed(durable: 0, body: nil) == .none)
+        #expect(counter.failed(durable: 90, body: nil) == .none)
+        #expect(counter.failed(durable: 101, body: nil) == .progress)
+        #expect(counter.highest == 101)
+    }
+
+    @Test func `bodies that end at the same byte are charged from the third on`() {
+        var counter = ProgressCounter()
+        #expect(counter.failed(durable: 0, body: end(900)) == .none)
+        #expect(counter.failed(durable: 0, body: end(900)) == .none)
+        // A link that is away in between says nothing.
+        #expect(counter.failed(durable: 0, body: nil) == .none)
+        #expect(counter.failed(durable: 0, body: end(900)) == .stuck(ends: 3))
+        #expect(counter.failed(durable: 0, body: end(900)) == .stuck(ends: 4))
+        #expect(counter.failed(durable: 0, body: end(700)) == .none)
+        // The part ends where the body that began it did.
+        var resumed = ProgressCounter()
+        #expect(resumed.failed(durable: 900, body: end(900)) == .progress)
+        #expect(resumed.failed(durable: 900, body: end(900)) == .none)
+        #expect(resumed.failed(durable: 900, body: end(900)) == .stuck(ends: 3))
+    }
+
+    @Test func `a stuck body is the command's failure, and a body that brought bytes an answer`() {
+        var failure = CommandFailure(.reset, reason: "the body was cut off")
+        failure.bodyEnd = end(900)
+        let stuck = ProgressCounter().counted(failure, .stuck(ends: 3))
+        #expect(stuck.fault == .command)
+        #expect(stuck.reason == "the body was cut off; it states 1000 and sends 900 each time, 3 times in a row")
+        let further = ProgressCounter().counted(failure, .progress)
+        #expect(further.fault == .reset && further.hasProgress && further.isAnswer)
+        #expect(ProgressCounter().counted(failure, .none) == failure)
+    }
+
+    @Test(arguments: [#"{"a":[1]}"#, "{}", #"{"progress":true}"#, #"{"a":{"b":"]}"}}"#])
+    func `the counter is the last member of a checkpoint, which stays as it was`(_ text: String) throws {
+        var counter = ProgressCounter()
+        _ = counter.failed(durable: 5, body: end(5))
+        let state = Array(text.utf8)
+        let joined = counter.joined(to: state)
+        #expect(try JSONValue(parsing: joined)["progress"] != nil || text.contains("progress"))
+        let split = ProgressCounter.split(joined)
+        #expect(split.state == state && split.counter == counter)
+        let alone = ProgressCounter.split(state)
+        #expect(alone.state == state && alone.counter == ProgressCounter())
+        #expect(ProgressCounter().joined(to: state) == state)
+    }
+
+    @Test func `an operation that has saved no checkpoint finds none`() {
+        var counter = ProgressCounter()
+        _ = counter.failed(durable: 0, body: end(900))
+        let split = ProgressCounter.split(counter.joined(to: nil))
+        #expect(split.state == nil && split.counter == counter)
+    }
+
+    @Test(arguments: [
+        [1, 2], Array("[]".utf8), Array(#"{"progress":[1,2]}"#.utf8), Array(#"{"progress":[-1,2,3]}"#.utf8),
+    ])
+    func `other checkpoints stay as they are`(_ state: [UInt8]) {
+        let split = ProgressCounter.split(state)
+        #expect(split.state == state && split.counter == ProgressCounter())
+    }
+}
