@@ -63,6 +63,10 @@ public struct CommandFailure: Error, Sendable, Equatable {
     /// nothing about the destination. The fault is ``Fault/link`` then. The default is false.
     package private(set) var isHeldBack = false
 
+    /// The destination has accepted the request, and still makes what it asks for: 202 with `Retry-After`. The command
+    /// waits, uncharged, for ``retryAfter``, at most ``ProgressCounter/maxPending`` in all. The default is false.
+    package private(set) var isPending = false
+
     /// The execution has raised the highest durable offset of the command (``ProgressCounter``): failures are counted, and
     /// waits grow, from 0 again.
     package var hasProgress = false
@@ -103,6 +107,16 @@ public struct CommandFailure: Error, Sendable, Equatable {
     package static func heldBack(reason: String, for wait: Duration) -> CommandFailure {
         var failure = CommandFailure(.link, reason: reason, retryAfter: wait)
         failure.isHeldBack = true
+        return failure
+    }
+
+    /// The end of an execution whose destination still makes what it asks for.
+    /// - Parameters:
+    ///   - reason: what it waits for, in a sentence.
+    ///   - wait: as the destination asked for it; 1 s to 60 s are waited.
+    package static func pending(reason: String, for wait: Duration) -> CommandFailure {
+        var failure = heldBack(reason: reason, for: min(max(wait, .seconds(1)), .seconds(60)))
+        failure.isPending = true
         return failure
     }
 

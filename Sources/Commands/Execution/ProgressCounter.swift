@@ -21,6 +21,11 @@ package struct ProgressCounter: Sendable, Equatable {
     /// The end of the last bodies, and their number.
     private var end: Int64 = -1
     private var ends = 0
+    /// The first answer that said that the body is still being made (``CommandFailure/isPending``).
+    private var pendingSince: Timestamp?
+
+    /// How long such answers may follow each other.
+    package static let maxPending: Duration = .seconds(7 * 86_400)
 
     package enum Verdict: Sendable, Equatable {
         /// The highest durable offset was raised: failures are counted from 0 again.
@@ -39,7 +44,7 @@ package struct ProgressCounter: Sendable, Equatable {
     package mutating func failed(durable: Int64, body: BodyEnd?) -> Verdict {
         if durable > highest {
             highest = durable
-            (end, ends) = (body?.offset ?? -1, body == nil ? 0 : 1)
+            (end, ends, pendingSince) = (body?.offset ?? -1, body == nil ? 0 : 1, nil)
             return .progress
         }
         // A link that is away says nothing about the body.
@@ -47,6 +52,14 @@ package struct ProgressCounter: Sendable, Equatable {
         ends = body.offset == end ? min(ends + 1, 1_000_000) : 1
         end = body.offset
         return ends >= Self.maxEqualEnds ? .stuck(ends: ends) : .none
+    }
+
+    /// The peer still makes the body.
+    /// - Returns: false where it has done so for ``maxPending``.
+    package mutating func pending(now: Timestamp) -> Bool {
+        let since = pendingSince ?? now
+        pendingSince = since
+        return now - since < Self.maxPending
     }
 
     /// The failure as it counts.
@@ -79,13 +92,14 @@ extension ProgressCounter {
         else { return (checkpoint, ProgressCounter()) }
         let numbers = checkpoint[(start + 1)...].dropLast(2).split(separator: UInt8(ascii: ","))
             .compactMap { Int64(String(decoding: $0, as: UTF8.self)) }
-        guard 3...4 ~= numbers.count, numbers[0] >= 0, (0...1_000_000).contains(numbers[2]) else {
+        guard numbers.count == 5, numbers[0] >= 0, (0...1_000_000).contains(numbers[2]) else {
             return (checkpoint, ProgressCounter())
         }
         var counter = ProgressCounter()
         (counter.highest, counter.end, counter.ends) = (numbers[0], numbers[1], Int(numbers[2]))
-        // The fourth number says that the operation has saved none.
-        if numbers.count == 4 { return (nil, counter) }
+        if numbers[3] > 0 { counter.pendingSince = Timestamp(milliseconds: numbers[3]) }
+        // The operation has saved none.
+        if numbers[4] == 0 { return (nil, counter) }
         var state = Array(checkpoint[..<(start - name.count + 1)])
         if state.last == UInt8(ascii: ",") { state.removeLast() }
         return (state + [UInt8(ascii: "}")], counter)
@@ -94,11 +108,12 @@ extension ProgressCounter {
     /// The checkpoint with the counter as its last member, `"progress"`. One that is not a JSON object stays as it is.
     /// - Parameter state: nil where the operation has saved none.
     package func joined(to state: [UInt8]?) -> [UInt8] {
-        guard let state else { return Array("{\"progress\":[\(highest),\(end),\(ends),0]}".utf8) }
+        let numbers = "\(highest),\(end),\(ends),\(pendingSince?.milliseconds ?? 0)"
+        guard let state else { return Array("{\"progress\":[\(numbers),0]}".utf8) }
         guard self != ProgressCounter(), state.first == UInt8(ascii: "{"), state.last == UInt8(ascii: "}") else {
             return state
         }
         let separator = state.count > 2 ? "," : ""
-        return state.dropLast() + Array("\(separator)\"progress\":[\(highest),\(end),\(ends)]}".utf8)
+        return state.dropLast() + Array("\(separator)\"progress\":[\(numbers),1]}".utf8)
     }
 }

@@ -121,10 +121,17 @@ public final class CommandExecution: Sendable {
     /// A failure as ``ProgressCounter`` counts it. The counter is saved with the checkpoint.
     package func counted(_ error: any Error) async -> any Error {
         let state = held.state.withLock { $0 }
-        guard let failure = error as? CommandFailure, failure.fault != .final, !failure.isHeldBack,
-            state == nil || state?.first == UInt8(ascii: "{")
+        guard let failure = error as? CommandFailure, failure.fault != .final,
+            !failure.isHeldBack || failure.isPending, state == nil || state?.first == UInt8(ascii: "{")
         else { return error }
         var counter = held.counter
+        if failure.isPending {
+            guard counter.pending(now: .now) else {
+                return CommandFailure(.final, reason: "\(failure.reason); so it has answered for 7 days")
+            }
+            do { try await saver(counter.joined(to: state)) } catch { return failure }
+            return failure
+        }
         let reading = meter.reading
         let verdict = counter.failed(durable: reading.isResumable ? reading.offset : 0, body: failure.bodyEnd)
         if counter != held.counter {

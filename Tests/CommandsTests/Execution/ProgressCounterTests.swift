@@ -35,6 +35,31 @@ struct ProgressCounterTests {
         #expect(resumed.failed(durable: 900, body: end(900)) == .stuck(ends: 3))
     }
 
+    @Test func `a body that is still being made is waited for during seven days`() {
+        let start = Timestamp(milliseconds: 1_763_000_000_000)
+        var counter = ProgressCounter()
+        #expect(counter.pending(now: start) == true)
+        #expect(counter.failed(durable: 0, body: nil) == .none)
+        counter = ProgressCounter.split(counter.joined(to: nil)).counter
+        #expect(counter.pending(now: start + .seconds(7 * 86_400 - 1)) == true)
+        #expect(counter.pending(now: start + .seconds(7 * 86_400)) == false)
+        #expect(counter.failed(durable: 1, body: nil) == .progress)
+        #expect(counter.pending(now: start + .seconds(8 * 86_400)) == true)
+    }
+
+    @Test(arguments: [(0, 1), (1, 1), (30, 30), (3600, 60)]) func `a wait for a body is 1 s to 60 s, and uncharged`(
+        _ asked: Int64, _ waited: Int64
+    ) {
+        let failure = CommandFailure.pending(reason: "it is being made", for: .seconds(asked))
+        #expect(failure.isPending && failure.isHeldBack && failure.retryAfter == .seconds(waited))
+        var command = Command(id: CommandID(), type: "download", destination: .none, createdAt: .now)
+        (command.status, command.idempotent, command.retries) = (.sent, true, 5)
+        let now = Timestamp.now
+        let settlement = Settlement(of: command, result: .failure(failure), now: now, chance: 0.5)
+        #expect(settlement.statuses == [.new] && settlement.retries == 5)
+        #expect(settlement.notBefore == now + .seconds(waited))
+    }
+
     @Test func `a stuck body is the command's failure, and a body that brought bytes an answer`() {
         var failure = CommandFailure(.reset, reason: "the body was cut off")
         failure.bodyEnd = end(900)

@@ -129,6 +129,10 @@ actor DownloadTransfer {
 
     /// Reads the answer to a GET.
     private func receive(_ head: HTTPResponseHead, _ body: ResponseBody, wasRedirected: Bool) async throws {
+        if let pending = CommandFailure.pending(head, to: "GET \(payload.url.displayText)") {
+            fileError = pending
+            return
+        }
         let answer = DownloadAnswer(head, wasRedirected: wasRedirected)
         let action = rules.answer(answer)
         do {

@@ -112,6 +112,8 @@ actor SyncPage {
         guard ["identity", ""].contains(coding) else {
             throw answer(.final, "has the content coding \(coding.prefix(40)), which was not asked for")
         }
+        let what = "GET of page \(request.number) of \(payload.url.displayText)"
+        if let pending = CommandFailure.pending(head, to: what) { throw pending }
         if head.status.code == 204 || head.status.code == 205 {
             throw answer(.command, "was answered \(head.status.code), without a list")
         }

@@ -1,0 +1,41 @@
+import Commands
+import TestSupport
+import Testing
+
+@testable import Operations
+
+/// Answers that are still being made: 202 with Retry-After.
+@Suite struct PendingAnswerTests {
+    @Test func `a download waits for an export, and then has it`() async throws {
+        let server = try await ScriptedServer()
+        try await stopping(server) {
+            server.handle(
+                by: ListOrigin { request in
+                    request.number < 3
+                        ? .answer(202, headers: ["Retry-After": "7"], body: "later") : .answer(200, body: "export")
+                })
+            try await DownloadHarness.withDirectory { directory in
+                let harness = try DownloadHarness(
+                    .object([
+                        .init("url", .string("\(server.origin)/export")), .init("to", .string("\(directory.path)/x")),
+                    ]), in: directory)
+                for _ in 0..<2 {
+                    let failure = try #require(try await harness.execute().failure)
+                    #expect(failure.isPending && failure.retryAfter == .seconds(7), "\(failure)")
+                }
+                #expect(try await harness.execute().result != nil)
+                #expect(contents(of: "\(directory.path)/x") == Array("export".utf8))
+            }
+        }
+    }
+
+    @Test func `a sync waits for its list`() async throws {
+        try await SyncHarness.with { request in
+            request.number == 1 ? .answer(202, headers: ["Retry-After": "7"], body: "later") : .json(list(1...3))
+        } _: { harness in
+            let failure = try #require(try await harness.sync().failure)
+            #expect(failure.isPending && failure.retryAfter == .seconds(7), "\(failure)")
+            #expect(try await harness.sync().result?["inserted"]?.integer == 3)
+        }
+    }
+}
