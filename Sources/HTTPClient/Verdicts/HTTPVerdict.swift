@@ -15,7 +15,7 @@ internal import NIOHTTP1
 /// | 401 | credential | no | no | after 3 commands one probe a minute; the reason names the challenge |
 /// | 408, 421 | command | yes | no | first sent again over another connection |
 /// | 423, 425, 429 | command | yes | no | `Retry-After` is a lower bound; 429 also slows the destination |
-/// | other 4xx | final | – | no | with `Retry-After`: command, charged; equal for 5 commands: destination, not charged |
+/// | other 4xx | final | – | no | with `Retry-After`, or a 403 with ``RequestLimit``: command, charged; equal for 5 commands: destination, not charged |
 /// | 413 | final | – | no | for 5 commands: files of that size wait |
 /// | 502, 504 | command | yes | yes | |
 /// | 503 while other commands are answered | command | yes | no | slows the destination; `Retry-After` is a lower bound |
@@ -67,17 +67,18 @@ package struct HTTPVerdict {
 
     private func failure(_ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
         let code = Int(head.status.code)
-        var failure = failure(code, head, body)
-        failure?.isPushback = code == 429 || code == 503
-        failure?.isAnswer = code != 511
-        failure?.isUnavailable = code == 503
+        guard var failure = failure(code, head, body) else { return nil }
+        failure.isPushback = code == 429 || code == 503 || (code == 403 && failure.retryAfter != nil)
+        failure.isAnswer = code != 511
+        failure.isUnavailable = code == 503
         return failure
     }
 
     private func failure(_ code: Int, _ head: HTTPResponseHead, _ body: ByteBuffer) -> CommandFailure? {
         let answer = "\(request) was answered \(code) \(SingleLine.text(head.status.reasonPhrase, limit: 80))"
         let reason = answer + BodyExcerpt.clause(String(buffer: body), status: code, phrase: head.status.reasonPhrase)
-        let wait = head.headers.first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
+        let wait = RequestLimit.retryAfter(code, now: now) { head.headers.first(name: $0) }
+            .flatMap { RetryAfter.duration($0, now: now) }
         switch code {
         case 200..<300: return nil
         case 300..<400:

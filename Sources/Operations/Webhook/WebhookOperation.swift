@@ -144,7 +144,7 @@ package struct WebhookOperation: CommandOperation {
             return attempt.sender.failure(record, of: .POST, attempt.url) ?? CommandFailure.stopped(attempt.request)
         }
         var response = WebhookResponse(status)
-        response.retryAfter = record.header("retry-after")
+        response.retryAfter = RequestLimit.retryAfter(status, now: .now) { record.header($0) }
         response.location = record.header("location")
         response.text = String(buffer: record.body)
         let verdict = WebhookVerdict(request: attempt.request, now: .now)

@@ -1,7 +1,7 @@
 /// The part of a receiver's response that decides.
 struct WebhookResponse: Sendable, Equatable {
     var status: Int
-    /// `Retry-After` as it came.
+    /// `Retry-After` as it came, or what ``RequestLimit`` says.
     var retryAfter: String?
     /// `Location` as it came.
     var location: String?

@@ -1,0 +1,63 @@
+package import Commands
+
+/// A limit on requests that a response states in other words than `Retry-After`. Pure.
+///
+/// | field | value |
+/// |---|---|
+/// | `X-RateLimit-Remaining`, `X-RateLimit-Reset` | GitHub and others; the reset is Unix time, or seconds from now |
+/// | `RateLimit-Remaining`, `RateLimit-Reset` | draft-ietf-httpapi-ratelimit-headers-03: seconds from now |
+/// | `RateLimit: "default";r=0;t=30` | the same draft since 08 |
+package enum RequestLimit {
+    /// The value that `Retry-After` has, or would have.
+    /// - Parameters:
+    ///   - status: only 403 and 429 are answers to too many requests. A 403 must say that none remains, because most are
+    ///     refusals for good.
+    ///   - header: the value of a field by its name; nil without one.
+    ///   - now: this host's clock. Unix time is compared with the field `Date`, which has the server's.
+    package static func retryAfter(_ status: Int, now: Timestamp, _ header: (String) -> String?) -> String? {
+        if let value = header("retry-after") { return value }
+        guard status == 403 || status == 429 else { return nil }
+        if let limit = header("ratelimit").flatMap(parameters), let wait = limit["t"],
+            limit["r"] == 0 || limit["r"] == nil && status == 429
+        {
+            return "\(wait)"
+        }
+        let date = header("date").flatMap(RetryAfter.date) ?? now
+        for prefix in ["x-ratelimit-", "ratelimit-"] {
+            guard let reset = header("\(prefix)reset").flatMap(number) else { continue }
+            let remaining = header("\(prefix)remaining").flatMap(number)
+            guard remaining == 0 || remaining == nil && status == 429 else { continue }
+            return "\(seconds(reset, date))"
+        }
+        return nil
+    }
+
+    /// A number above a thousand million is Unix time in seconds, and one above a million million in milliseconds.
+    private static func seconds(_ reset: Int64, _ date: Timestamp) -> Int64 {
+        switch reset {
+        case ..<1_000_000_000: reset
+        case ..<1_000_000_000_000: max(reset - date.milliseconds / 1000, 0)
+        default: max((reset - date.milliseconds + 999) / 1000, 0)
+        }
+    }
+
+    /// A number that is not negative, rounded up.
+    private static func number(_ text: String) -> Int64? {
+        let parts = text.trimmed.split(separator: ".", omittingEmptySubsequences: false)
+        guard 1...2 ~= parts.count, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isDigit) }),
+            let whole = Int64(parts[0]), whole < Int64.max
+        else { return nil }
+        return parts.count == 2 && parts[1].contains { $0 != "0" } ? whole + 1 : whole
+    }
+
+    /// The numbers of the first item of a list.
+    private static func parameters(_ field: String) -> [String: Int64] {
+        let item = field.split(separator: ",").first ?? ""
+        let pairs = item.split(separator: ";").dropFirst().map { $0.split(separator: "=", maxSplits: 1) }
+        return Dictionary(
+            pairs.compactMap { pair in
+                pair.count == 2 ? number(String(pair[1])).map { (String(pair[0]).trimmed, $0) } : nil
+            }
+        ) { first, _ in first }
+    }
+}
