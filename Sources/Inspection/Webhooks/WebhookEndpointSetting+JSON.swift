@@ -13,6 +13,7 @@ extension WebhookEndpointSetting {
             .init("cause", state.pause.map { .string($0.cause.rawValue) } ?? .null),
             .init("pausedSince", time(state.pause?.since)), .init("failures", .integer(Int64(state.failures))),
             .init("failingSince", time(state.firstFailure)), .init("lastSuccess", time(state.lastSuccess)),
+            .init("gone", .array(state.gone.map { .string($0.url) })),
         ]
     }
 

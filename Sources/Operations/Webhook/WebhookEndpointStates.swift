@@ -35,11 +35,11 @@ package final class WebhookEndpointStates: Sendable {
     ///
     /// An endpoint whose setting cannot be read counts as it did before: its receiver decides.
     /// - Throws: `CancellationError`.
-    func state(of endpoint: WebhookEndpoint) async throws -> WebhookEndpointState {
+    func state(of endpoint: WebhookEndpoint, for url: String) async throws -> WebhookEndpointState {
         let now = MonotonicTime.now
         let cached = known.withLock { $0[endpoint.name] } ?? Known()
         // A person may have resumed it since.
-        if cached.state.isActive, let readAt = cached.readAt, now - readAt < Self.maxAge { return cached.state }
+        if cached.state.permits(url), let readAt = cached.readAt, now - readAt < Self.maxAge { return cached.state }
         let state = try await read(endpoint) ?? cached.state
         known.withLock { known in
             known[endpoint.name, default: Known()].state = state
@@ -79,10 +79,14 @@ package final class WebhookEndpointStates: Sendable {
 
     /// An attempt has failed.
     /// - Parameter status: of the response; nil where none came.
-    /// - Returns: the pause that it causes; nil for none.
-    func failed(_ failure: CommandFailure, status: Int?, at endpoint: WebhookEndpoint) async
+    /// - Returns: the pause that it causes, of the endpoint or of the URL; nil for none.
+    func failed(_ failure: CommandFailure, status: Int?, at endpoint: WebhookEndpoint, _ url: ResourceURL) async
         -> WebhookEndpointState.Pause?
     {
+        if status == 410 {
+            let (url, shown) = (url.text, url.displayText)
+            return Self.pause(await change(endpoint) { $0.answeredGone(url, shown: shown, now: .now) })
+        }
         guard WebhookEndpointState.counts(failure.fault) else { return nil }
         let now = MonotonicTime.now
         let count = known.withLock { known -> Int? in
@@ -90,17 +94,17 @@ package final class WebhookEndpointStates: Sendable {
             defer { known[endpoint.name] = entry }
             entry.unwritten += 1
             let isRecent = entry.failuresWrittenAt.map { now - $0 < Self.failureInterval } ?? false
-            guard !isRecent || status == 410 else { return nil }
+            guard !isRecent else { return nil }
             defer { entry.unwritten = 0 }
             entry.failuresWrittenAt = now
             return entry.unwritten
         }
         guard let count else { return nil }
-        let action = await change(endpoint) { state in
-            state.failed(failure.fault, status: status, count: count, now: .now)
-        }
-        if case .report(let pause)? = action { return pause }
-        return nil
+        return Self.pause(await change(endpoint) { $0.failed(failure.fault, count: count, now: .now) })
+    }
+
+    private static func pause(_ action: WebhookEndpointState.Action?) -> WebhookEndpointState.Pause? {
+        if case .report(let pause)? = action { pause } else { nil }
     }
 
     /// Changes the setting. The outcome of a delivery does not depend on it: where the setting cannot be

@@ -75,6 +75,21 @@ package struct WebhookEndpoints: Sendable, Equatable {
         }
     }
 
+    /// Why a message without an endpoint cannot be sent: several endpoints have its origin, which no waiting mends.
+    /// - Parameter payload: of a command of the type `webhook`.
+    package func ambiguity(of payload: [UInt8]) -> String? {
+        guard let value = try? JSONValue(parsing: payload), let message = try? WebhookPayload(value),
+            message.endpoint == nil
+        else { return nil }
+        let found = endpoints.filter { $0.origin == message.url.destination }
+        return found.count > 1 ? Self.ambiguity(found, message.url.destination) : nil
+    }
+
+    private static func ambiguity(_ found: [WebhookEndpoint], _ destination: Destination) -> String {
+        "the webhook endpoints \(found.map { "“\($0.name)”" }.joined(separator: " and ")) have the origin "
+            + "\(destination); name one of them as “endpoint”"
+    }
+
     /// The endpoint of a message.
     /// - Throws: ``CommandFailure``: `credential` where sluice.yaml lacks the endpoint, because it may be
     ///   added; `final` where it contradicts the payload.
@@ -103,10 +118,7 @@ package struct WebhookEndpoints: Sendable, Equatable {
                     + "sign the message; add one, and restart the workers")
         }
         guard found.count == 1 else {
-            throw CommandFailure(
-                .final,
-                reason: "the webhook endpoints \(found.map { "“\($0.name)”" }.joined(separator: " and ")) have the "
-                    + "origin \(destination); name one of them as “endpoint”")
+            throw CommandFailure(.final, reason: Self.ambiguity(found, destination))
         }
         return endpoint
     }

@@ -75,7 +75,7 @@ package struct WebhookOperation: CommandOperation {
         }
         let (id, body) = (message.id ?? "", message.body ?? [])
         let endpoint = try endpoints.endpoint(for: message)
-        guard try await isActive(endpoint) else { throw Self.heldBack(endpoint) }
+        if let pause = try await pause(of: endpoint, for: message.url) { throw Self.heldBack(pause) }
         let secrets = try await Self.secrets(of: endpoint)
         let signature = try Self.signing(with: endpoint) {
             try WebhookSignature(id: id, body: body, at: .now, secrets)
@@ -89,31 +89,40 @@ package struct WebhookOperation: CommandOperation {
             url: message.url, id: id, body: ByteBuffer(bytes: body), endpoint: endpoint, sender: sender)
     }
 
-    private func isActive(_ endpoint: WebhookEndpoint) async throws -> Bool {
+    /// - Returns: why a message to this URL waits, in a clause; nil where it is sent.
+    private func pause(of endpoint: WebhookEndpoint, for url: ResourceURL) async throws -> String? {
+        let state: WebhookEndpointState?
         do {
-            return try await states?.state(of: endpoint).isActive ?? true
+            state = try await states?.state(of: endpoint, for: url.text)
         } catch {
             throw CommandFailure.stopped("the webhook to \(endpoint.origin)")
         }
+        guard let state, !state.permits(url.text) else { return nil }
+        if state.isActive, let gone = state.gone(url.text) {
+            return "\(gone.url) has answered 410 (gone), and gets no message"
+        }
+        return "the webhook endpoint “\(endpoint.name)” is paused"
     }
 
     /// Messages that were held back together are not tried again together.
-    private static func heldBack(_ endpoint: WebhookEndpoint) -> CommandFailure {
+    private static func heldBack(_ pause: String) -> CommandFailure {
         .heldBack(
-            reason: "the webhook endpoint “\(endpoint.name)” is paused; “sluice webhook list” says why",
+            reason: "\(pause); “sluice webhook list” says why",
             for: hold * (1 + Double.random(in: -0.25..<0.25)))
     }
 
     /// Counts the failure, and publishes the pause that it causes.
     private func report(_ failure: CommandFailure, status: Int?, _ attempt: Attempt) async {
-        guard let pause = await states?.failed(failure, status: status, at: attempt.endpoint) else { return }
+        guard let pause = await states?.failed(failure, status: status, at: attempt.endpoint, attempt.url) else {
+            return
+        }
         let execution = attempt.sender.execution
-        execution.publish(
-            "endpoint/\(attempt.endpoint.name)",
-            .object([
-                .init("state", "paused"), .init("cause", .string(pause.cause.rawValue)),
-                .init("since", .string(pause.since.description)), .init("command", .string(execution.id.description)),
-            ]))
+        var members: [JSONValue.Member] = [
+            .init("state", "paused"), .init("cause", .string(pause.cause.rawValue)),
+            .init("since", .string(pause.since.description)), .init("command", .string(execution.id.description)),
+        ]
+        if pause.cause == .gone { members.append(.init("url", .string(attempt.url.displayText))) }
+        execution.publish("endpoint/\(attempt.endpoint.name)", .object(members))
     }
 
     private static func secrets(of endpoint: WebhookEndpoint) async throws -> [WebhookSecret] {

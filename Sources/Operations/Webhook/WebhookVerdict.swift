@@ -8,7 +8,7 @@ internal import HTTPClient
 /// |---|---|---|
 /// | 2xx | success | |
 /// | 3xx | final | “register the new URL”: a signed message is for one receiver |
-/// | 410 | final | the receiver wants no more messages: the endpoint is paused (``WebhookEndpointState``) |
+/// | 410 | final | the receiver wants no more messages: this URL is paused (``WebhookEndpointState``) |
 /// | other 4xx | command, charged | a receiver is mended within days; 429 is a push-back |
 /// | 502, 504 | command, charged, push-back | also those of a proxy |
 /// | 503 | push-back | charged while other messages are answered there, else uncharged |

@@ -106,8 +106,12 @@ struct StatusCommand: AsyncParsableCommand {
     private static func json(_ endpoint: WebhookEndpointSetting) -> JSONValue {
         .object([
             .init("endpoint", .string(endpoint.name)), .init("origin", .string(endpoint.origin.text)),
-            .init("cause", endpoint.state.pause.map { .string($0.cause.rawValue) } ?? .null),
-            .init("since", endpoint.state.pause.map { .string($0.since.description) } ?? .null),
+            .init("cause", .string((endpoint.state.pause?.cause ?? .gone).rawValue)),
+            .init(
+                "since",
+                (endpoint.state.pause?.since ?? endpoint.state.gone.last?.since).map { .string($0.description) }
+                    ?? .null),
+            .init("gone", .array(endpoint.state.gone.map { .string($0.url) })),
         ])
     }
 

@@ -17,8 +17,8 @@ struct WebhookCommand: AsyncParsableCommand {
             A message that the receiver refuses or does not answer is sent again after 5 s, 5 min, 30 min, and 2, 5, 10, \
             14, 20 and 24 h. It may arrive twice, with one webhook-id. A redirect and 410 end it at once.
 
-            An endpoint whose receiver answers 410, or accepts nothing for 3 days, is paused: its messages wait, \
-            uncharged, until “sluice webhook resume”.
+            A URL whose receiver answers 410, and an endpoint that accepts nothing for 3 days, is paused: its messages \
+            wait, uncharged, until “sluice webhook resume”. Other URLs of the endpoint go on.
 
             EXAMPLES
               sluice webhook https://billing.example.com/hooks --type invoice.paid --json-body '{"id":"in_7"}'

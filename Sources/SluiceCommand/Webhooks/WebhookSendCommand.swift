@@ -78,6 +78,10 @@ struct WebhookSendCommand: AsyncParsableCommand {
         let registry = BuiltInOperations.registry(submission: .init(umask: SluiceTool.inheritedUmask))
         let draft = try CommandDraft(
             type: CommandType.webhook, payload: try payload(), options: fields.options, registry: registry)
+        let endpoints = try await ConfigurationFile(data, data.directory()).webhooks
+        if let ambiguity = endpoints.ambiguity(of: draft.payload) {
+            throw ExitError(.usage, "\(ambiguity) (--endpoint)")
+        }
         let client = try data.client(registry)
         let ids = try await SubmissionPrinter(client: client, asJSON: print.json, isQuiet: wait)
             .submit([draft], labels: [url])

@@ -9,10 +9,8 @@ import Testing
 
     private func hours(_ hours: Int) -> Timestamp { start + .seconds(hours * 3600) }
 
-    private func fail(_ state: inout WebhookEndpointState, at now: Timestamp, status: Int? = 500)
-        -> WebhookEndpointState.Action
-    {
-        state.failed(.command, status: status, now: now)
+    private func fail(_ state: inout WebhookEndpointState, at now: Timestamp) -> WebhookEndpointState.Action {
+        state.failed(.command, now: now)
     }
 
     @Test func `three days of nothing but failures pause the endpoint, once`() {
@@ -22,7 +20,6 @@ import Testing
         #expect(fail(&state, at: hours(72)) == .report(pause))
         #expect(state.pause == pause && !state.isActive)
         #expect(fail(&state, at: hours(73)) == .none)
-        #expect(fail(&state, at: hours(74), status: 410) == .none)
     }
 
     @Test func `the last attempt of a message by the retry table pauses an endpoint that fails`() throws {
@@ -47,20 +44,34 @@ import Testing
         for hour in 72..<144 { #expect(fail(&state, at: hours(hour)) == .none) }
     }
 
-    @Test func `410 pauses at once`() {
+    @Test func `410 pauses one URL at once, and no other`() {
         var state = WebhookEndpointState()
+        let url = "https://h.example/gone?key=hush"
         let pause = WebhookEndpointState.Pause(cause: .gone, since: start)
-        #expect(state.failed(.final, status: 410, now: start) == .report(pause))
+        #expect(state.answeredGone(url, shown: "https://h.example/gone", now: start) == .report(pause))
+        #expect(state.answeredGone(url, shown: "https://h.example/gone", now: hours(1)) == .none)
+        #expect(state.isActive && state.failures == 0)
+        #expect(!state.permits(url) && state.permits("https://h.example/gone?key=other"))
         #expect(
-            state.reason("billing") == "the webhook endpoint “billing” is paused since \(start): "
-                + "its receiver answered 410 (gone)")
+            state.reason("billing") == "the webhook endpoint “billing” sends nothing to https://h.example/gone since "
+                + "\(start): its receiver answered 410 (gone)")
+        state.succeeded(now: hours(2))
+        #expect(!state.permits(url))
+        #expect(WebhookEndpointState(.object(state.members)) == state)
+        #expect(state.resumed() == .resume && state.permits(url))
+    }
+
+    @Test func `of many URLs that are gone the oldest makes room`() {
+        var state = WebhookEndpointState()
+        for number in 0...WebhookEndpointState.maxGone { _ = state.answeredGone("\(number)", shown: "", now: start) }
+        #expect(state.gone.count == WebhookEndpointState.maxGone && state.permits("0") && !state.permits("1"))
     }
 
     @Test func `an outage of the link does not count`() {
         var state = WebhookEndpointState()
         for hour in 0..<500 {
-            #expect(state.failed(.link, status: hour % 2 == 0 ? nil : 503, now: hours(hour)) == .none)
-            #expect(state.failed(.reset, status: nil, now: hours(hour)) == .none)
+            #expect(state.failed(.link, now: hours(hour)) == .none)
+            #expect(state.failed(.reset, now: hours(hour)) == .none)
         }
         #expect(state == WebhookEndpointState())
     }
@@ -68,7 +79,7 @@ import Testing
     @Test func `faults of the receiver count`() {
         for fault in [CommandFailure.Fault.command, .final, .credential, .destination] {
             var state = WebhookEndpointState()
-            _ = state.failed(fault, status: nil, now: start)
+            _ = state.failed(fault, now: start)
             #expect(state.failures == 1)
         }
     }
@@ -89,7 +100,7 @@ import Testing
         var state = WebhookEndpointState()
         #expect(state.resumed() == .none)
         #expect(state.reason("a") == nil)
-        _ = state.failed(.final, status: 410, now: start)
+        _ = state.pausedByPerson(now: start)
         state.succeeded(now: hours(1))
         #expect(!state.isActive)
         #expect(state.resumed() == .resume)

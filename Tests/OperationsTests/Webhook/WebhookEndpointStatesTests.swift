@@ -15,8 +15,8 @@ import Work
         WebhookEndpointSetting.parse(store.settings(prefix: SettingKey.webhookPrefix)).first
     }
 
-    @Test func `410 pauses the endpoint for all workers, and its messages are held back unsent`() async throws {
-        try await WebhookHarness.with("* * : read; answer 410") { harness in
+    @Test func `410 pauses the URL for all workers, and its messages are held back unsent`() async throws {
+        try await WebhookHarness.with("POST /hooks* : read; answer 410\n* * : read; answer 200") { harness in
             let (first, second) = (WebhookEndpointStates(store), WebhookEndpointStates(store))
             let published = Mutex<[String: JSONValue]>([:])
             let gone = try harness.execution(
@@ -27,18 +27,25 @@ import Work
             let failure = try await harness.outcome(of: gone, by: harness.operation(states: first)).failure
             #expect(failure?.fault == .final)
             let state = try #require(setting())
-            #expect(state.name == "billing" && state.origin == harness.origin && state.state.pause?.cause == .gone)
+            #expect(state.name == "billing" && state.origin == harness.origin)
+            #expect(state.state.isActive && state.state.gone.count == 1)
             let event = try #require(published.withLock { $0["endpoint/billing"] })
+            #expect(event["url"]?.string == "\(harness.server.origin)/hooks")
             #expect(event["cause"] == "gone" && event["command"]?.string == "\(gone.id)")
             for states in [first, second] {
                 let next = try harness.execution(harness.payload())
                 let held = try #require(
                     try await harness.outcome(of: next, by: harness.operation(states: states)).failure)
-                #expect(held.isHeldBack && held.reason.contains("“billing” is paused"), "\(held)")
+                #expect(held.isHeldBack && held.reason.contains("has answered 410"), "\(held)")
                 let wait = try #require(held.retryAfter)
                 #expect(wait > .seconds(17 * 3600) && wait < .seconds(31 * 3600))
             }
             #expect(harness.server.requests.count == 1)
+            // Another URL of the endpoint goes on.
+            let other = JSONValue.object([.init("url", .string("\(harness.server.origin)/ok")), .init("type", "a")])
+            let sent = try await harness.outcome(
+                of: try harness.execution(other), by: harness.operation(states: second))
+            #expect(sent.result?["status"] == 200, "\(sent)")
         }
     }
 
