@@ -46,14 +46,28 @@ struct SessionTests {
         #expect(ids.map { sessions.use($0, now: now) } == [nil, nil, "u"])
     }
 
-    @Test func `the session that was idle longest makes room for a new one`() {
+    @Test func `a login beyond the share of a token ends its own session that was idle longest`() {
         var sessions = SessionTable(now: now)
-        let ids = (0..<4096).map { sessions.begin(token: "t", now: now + .milliseconds(Int64($0))) }
+        let operatorID = sessions.begin(token: "operator", now: now)
+        let ids = (0..<64).map { sessions.begin(token: "t", now: now + .milliseconds(Int64($0))) }
         #expect(sessions.use(ids[0], now: now + .seconds(10)) == "t")
-        _ = sessions.begin(token: "t", now: now + .seconds(11))
+        let next = sessions.begin(token: "t", now: now + .seconds(11))
+        #expect(sessions.count == 65)
+        #expect([ids[1], ids[0], next].map { sessions.use($0, now: now + .seconds(11)) } == [nil, "t", "t"])
+        for _ in 0..<5000 { _ = sessions.begin(token: "t", now: now + .seconds(12)) }
+        #expect(sessions.count == 65)
+        #expect(sessions.use(operatorID, now: now + .seconds(12)) == "operator")
+    }
+
+    @Test func `where the door has its maximum of sessions, one of the token that has most makes room`() {
+        var sessions = SessionTable(now: now)
+        let first = sessions.begin(token: "operator", now: now)
+        for token in 0..<63 { for _ in 0..<64 { _ = sessions.begin(token: "\(token)", now: now + .seconds(1)) } }
+        for index in 0..<63 { _ = sessions.begin(token: "\(100 + index)", now: now + .seconds(1)) }
         #expect(sessions.count == 4096)
-        #expect(sessions.use(ids[1], now: now + .seconds(11)) == nil)
-        #expect(sessions.use(ids[0], now: now + .seconds(11)) == "t")
+        let other = sessions.begin(token: "other", now: now + .seconds(2))
+        #expect(sessions.count == 4096)
+        #expect([first, other].map { sessions.use($0, now: now + .seconds(2)) } == ["operator", "other"])
     }
 
     @Test func `the store learns of begins and ends at once, and of uses every ten minutes`() {

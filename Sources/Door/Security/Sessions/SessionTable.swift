@@ -17,8 +17,11 @@ package struct SessionTable: Sendable {
 
     /// A session ends when no request uses it for this time.
     package static let maxIdle: Duration = .seconds(12 * 3600)
-    /// The maximum number of sessions; the one that was idle longest goes first.
+    /// The maximum number of sessions. A login beyond it ends a session of the token that has most, so that the logins of one
+    /// token end no session of another.
     package static let maxCount = 4096
+    /// The maximum number of sessions of a token: a login beyond it ends the token's session that was idle longest.
+    package static let maxCountOfToken = 64
     /// The store learns of the use of a session at most this often, so that reading a page is not a write.
     static let storeInterval: Duration = .seconds(600)
 
@@ -43,15 +46,11 @@ package struct SessionTable: Sendable {
 
     package var count: Int { entries.count }
 
-    /// Begins a session.
+    /// Begins a session, and ends those beyond the maximum: the token's own oldest, or the oldest of the token that has most.
     /// - Parameter token: the id of the token whose rights it has.
     /// - Returns: its id, a secret of 256 bits.
     package mutating func begin(token: String, now: Timestamp) -> String {
-        if entries.count >= Self.maxCount,
-            let idle = entries.min(by: { $0.value.session.lastSeen < $1.value.session.lastSeen })
-        {
-            remove(idle.key)
-        }
+        makeRoom(for: token)
         let id = Base62.random(bytes: 32)
         let digest = SecretDigest.text(of: id)
         entries[digest] = Entry(session: Session(token: token, lastSeen: now))
@@ -97,6 +96,25 @@ package struct SessionTable: Sendable {
     package mutating func takeChanges() -> [String: Session?] {
         defer { changes = [:] }
         return changes
+    }
+
+    private mutating func makeRoom(for token: String) {
+        let own = entries.values.count { $0.session.token == token }
+        // The store of an earlier release may have more of them.
+        for _ in 0..<max(0, own - Self.maxCountOfToken + 1) { removeOldest(of: token) }
+        guard entries.count >= Self.maxCount else { return }
+        let counts = entries.values.reduce(into: [token: 1]) { $0[$1.session.token, default: 0] += 1 }
+        // Among equals the session of the token that logs in goes; it has none where each of 4,096 tokens has one.
+        let (largest, count) =
+            counts.max { ($0.value, $0.key == token ? 1 : 0) < ($1.value, $1.key == token ? 1 : 0) } ?? (token, 1)
+        removeOldest(of: count > 1 ? largest : nil)
+    }
+
+    /// - Parameter token: nil: of all tokens.
+    private mutating func removeOldest(of token: String?) {
+        let own = entries.lazy.filter { token == nil || $0.value.session.token == token }
+        guard let oldest = own.min(by: { $0.value.session.lastSeen < $1.value.session.lastSeen }) else { return }
+        remove(oldest.key)
     }
 
     private mutating func remove(_ digest: String) {
