@@ -11,7 +11,7 @@ package struct RouteFacts: Sendable, Equatable {
     package var contentType: String?
     /// The values of `Upload-Metadata` that are text.
     package var metadata: [String: String] = [:]
-    /// The public id of the token that created the upload; nil where the door asks for none.
+    /// ``Principal/owner`` of the request that created the upload; nil where the door asks for none.
     package var token: String?
     /// The path of the bytes; nil before the upload is complete.
     package var file: String?

@@ -3,7 +3,7 @@ enum RoutePlaceholder: Sendable, Hashable {
     /// The path of the bytes on this machine.
     case file
     case name, contentType, size, id, sha256
-    /// The public id of the token that created the upload.
+    /// The public id of the first token with the name of the token that created the upload.
     case token
     /// A value of the client's metadata.
     case metadata(String)

@@ -6,6 +6,8 @@ package struct Principal: Sendable, Equatable {
     package var token: String
     /// The name that a person gave the token.
     package var name: String
+    /// ``TokenRecord/owner``: uploads, keys of requests and shares belong to it.
+    package var owner: String
     package var scopes: Set<Scope>
     /// The names of the routes that its uploads may take; nil: all.
     package var routes: Set<String>?
@@ -19,6 +21,7 @@ package struct Principal: Sendable, Equatable {
     package init(token: String, name: String, scopes: Set<Scope>, routes: Set<String>? = nil) {
         self.token = token
         self.name = name
+        owner = token
         self.scopes = scopes
         self.routes = routes
     }

@@ -25,8 +25,8 @@ extension UploadsResource {
         return upload
     }
 
-    /// Whether the token of a request has created the upload.
-    func isOwn(_ upload: Upload, _ principal: Principal?) -> Bool { upload.facts.token == principal?.token }
+    /// Whether a token of the name that the request's token has created the upload.
+    func isOwn(_ upload: Upload, _ principal: Principal?) -> Bool { upload.facts.token == principal?.owner }
 
     /// The route of a new upload: that of the query, else the stated one.
     /// - Parameter isRequired: false for a part of others, which becomes nothing by itself.
@@ -81,7 +81,7 @@ extension UploadsResource {
         facts.fileName = names.first { !$0.isEmpty }
         facts.contentType = contentType
         facts.route = route
-        facts.token = request.principal?.token
+        facts.token = request.principal?.owner
         if let name = facts.fileName { try ClientText.check(name, "The file name") }
         if let type = contentType { try ClientText.check(type, "The content type") }
         return facts
@@ -93,7 +93,7 @@ extension UploadsResource {
     }
 
     func key(_ request: DoorRequest) throws(Problem) -> IdempotencyKey? {
-        try IdempotencyKeyField.read(request.fields, token: request.principal?.token)
+        try IdempotencyKeyField.read(request.fields, token: request.principal?.owner)
     }
 
     func location(_ request: DoorRequest) -> @Sendable (CommandID) -> String {

@@ -58,7 +58,7 @@ extension API {
         return Response(status: .noContent)
     }
 
-    /// The upload of the path: that of the token, or any with `scope`.
+    /// The upload of the path: that of the token's name, or any with `scope`.
     /// - Throws: 404, also for the upload of another token.
     private func upload(_ request: DoorRequest, with scope: Scope) async throws -> Upload {
         let unknown = Problem(.notFound, "upload-not-found", "There is no such upload; it may have expired.")
@@ -66,7 +66,7 @@ extension API {
             let upload = try await read({ store throws(StoreError) in try store.upload(id) }),
             let principal = request.principal,
             principal.scopes.contains(scope)
-                || upload.facts.token == principal.token && principal.scopes.contains(.upload)
+                || upload.facts.token == principal.owner && principal.scopes.contains(.upload)
         else { throw unknown }
         return upload
     }

@@ -10,12 +10,12 @@ internal import Uploads
 struct IdempotencyScope: Sendable, Hashable {
     private let key: IdempotencyKey
 
-    /// - Parameter token: the public id of the token.
+    /// - Parameter token: ``Principal/owner``.
     init(token: String, value: String) { key = IdempotencyKey(value: value, token: token) }
 
     /// Nil where the request has none.
     init?(_ request: DoorRequest) throws(Problem) {
-        guard let key = try IdempotencyKeyField.read(request.fields, token: request.principal?.token) else {
+        guard let key = try IdempotencyKeyField.read(request.fields, token: request.principal?.owner) else {
             return nil
         }
         self.key = key

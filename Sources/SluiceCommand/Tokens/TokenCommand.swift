@@ -3,7 +3,7 @@ internal import ArgumentParser
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
-        abstract: "Make, list and revoke the access tokens of the door.",
+        abstract: "Make, list, rotate and revoke the access tokens of the door.",
         discussion: """
             A client of the door sends a token: “Authorization: Bearer slu_…”. A token has scopes: “upload” (send uploads to \
             its routes), “submit” (commands, flows and batches), “read” (commands, links, workers, uploads, events), “control” \
@@ -15,7 +15,10 @@ struct TokenCommand: ParsableCommand {
               sluice token create studio --scope upload --route archive
               sluice token create grafana --scope metrics --expires 365d
               sluice token list
+              sluice token rotate studio --overlap 1h
               sluice token revoke studio
             """,
-        subcommands: [TokenCreateCommand.self, TokenListCommand.self, TokenRevokeCommand.self])
+        subcommands: [
+            TokenCreateCommand.self, TokenListCommand.self, TokenRotateCommand.self, TokenRevokeCommand.self,
+        ])
 }

@@ -42,4 +42,31 @@ enum TokenText {
         guard let last = parts.last, parts.count > 1 else { return parts.first ?? "do nothing" }
         return parts.dropLast().joined(separator: "; ") + "; and \(last)"
     }
+
+    /// The tokens that a person names. A name means its usable tokens, of which there are two while one replaces the other;
+    /// else the newest token of the name.
+    static func records(
+        _ text: String, in known: [TokenRecord], _ data: DataOptions, now: Timestamp
+    ) throws -> [TokenRecord] {
+        if let record = known.first(where: { $0.id == text }) { return [record] }
+        let named = known.filter { $0.name == text }
+        let usable = named.filter { $0.state(at: now) == .usable }
+        if !usable.isEmpty { return usable }
+        if let newest = named.last { return [newest] }
+        let near = NearestName.suggestion(for: text, among: known.map(\.name))
+        throw ExitError(.input, "there is no access token “\(text)” in \(data.path)\(near)")
+    }
+
+    /// The one token that a person names.
+    static func record(
+        _ text: String, in known: [TokenRecord], _ data: DataOptions, now: Timestamp
+    ) throws -> TokenRecord {
+        let records = try records(text, in: known, data, now: now)
+        guard records.count == 1 else {
+            throw ExitError(
+                .usage,
+                "“\(text)” is the name of the tokens \(records.map(\.id).joined(separator: " and ")); give an id")
+        }
+        return records[0]
+    }
 }

@@ -11,7 +11,7 @@ package struct UploadFacts: Sendable, Equatable {
     package var contentType: String?
     /// The name of the route that decides what the upload becomes; nil: it stays in the spool.
     package var route: String?
-    /// The public id of the token that created it; nil where the door asks for none.
+    /// The public id of the first token with the name of the token that created it; nil where the door asks for none.
     package var token: String?
     /// The required digest of all bytes; the completion is refused where it differs.
     package var digest: UploadDigest?

@@ -15,6 +15,7 @@ struct TokenRecordTests {
         record.expires = Timestamp(milliseconds: 5000)
         record.lastUsed = Timestamp(milliseconds: 2000)
         record.revoked = Timestamp(milliseconds: 3000)
+        record.owner = "0123456789"
         return record
     }
 
@@ -31,7 +32,7 @@ struct TokenRecordTests {
             (#""name":"#, #""addresses":["192.0.2.0/24"],"name":"#), (#""upload""#, #""admin""#),
             (#"["webhook"]"#, #""webhook""#), (#"["webhook"]"#, "[1]"), (#""digest":""#, #""digest":"00"#),
             (#""name":"studio","#, ""), ("{", "["), (#""created":""#, #""created":"x"#),
-            (#""expires":""#, #""expires":"x"#),
+            (#""expires":""#, #""expires":"x"#), (#""owner":""#, #""owner":1,"lastUsed":""#),
         ] {
             let changed = text.replacing(old, with: new, maxReplacements: 1)
             #expect(changed != text)

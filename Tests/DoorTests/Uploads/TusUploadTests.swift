@@ -370,7 +370,7 @@ struct TusUploadTests {
         #expect(first.id == second.id && second.status == 201)
         #expect(try await create([.uploadLength: "12", .idempotencyKey: "k"]).status == 422)
         var other = client
-        other.principal?.token = "phone"
+        other.principal = Principal(token: "phone", name: "Phone", scopes: [.upload])
         let third = try await other.send(.post, "/uploads", fields([.uploadLength: "11", .idempotencyKey: "k"]))
         #expect(third.id != first.id)
     }

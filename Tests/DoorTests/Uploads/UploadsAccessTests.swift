@@ -42,6 +42,17 @@ struct UploadsAccessTests {
         }
     }
 
+    @Test func `the uploads of a token belong to the next token of its name`() async throws {
+        let key: HTTPFields = [.tusResumable: "1.0.0", .uploadLength: "5", .idempotencyKey: "\"k\""]
+        let owner = try #require(client.principal?.owner)
+        let path = try await client.send(.post, "/uploads", key).path
+        var next = acting("0123456789", [.upload])
+        #expect(try await next.send(.head, path, [.tusResumable: "1.0.0"]).status == 404)
+        next.principal?.owner = owner
+        #expect(try await next.send(.head, path, [.tusResumable: "1.0.0"]).status == 200)
+        #expect(try await next.send(.post, "/uploads", key).path == path, "the key is that of the name too")
+    }
+
     @Test func `the parts of a final upload are of the same token`() async throws {
         let part = try await client.send(
             .post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "0", .uploadConcat: "partial"])

@@ -67,6 +67,31 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a rotated token keeps its rights, and the earlier one ends`() async throws {
+            try await Installation.with { installation in
+                let made = try await installation.sluice(
+                    "token", "create", "studio", "--scope", "upload", "--route", "archive", "--expires", "30d", "--json"
+                )
+                let first = try #require(try made.json()["id"]?.string)
+                let rotated = try await installation.sluice("token", "rotate", "studio")
+                let token = try #require(rotated.lines.first)
+                #expect(rotated.code == 0 && rotated.lines.count == 1 && token.hasPrefix("slu_"), "\(rotated.errors)")
+                #expect(rotated.errors.contains("The earlier one (\(first)) is revoked."), "\(rotated.errors)")
+                let again = try await installation.sluice("token", "rotate", "studio", "--overlap", "1h", "--json")
+                let json = try again.json()
+                #expect(json["routes"] == ["archive"] && json["scopes"] == ["upload"] && json["expires"] != .null)
+                #expect(again.errors.contains("is usable until 20"), "\(again.errors)")
+                let states = try await installation.sluice("token", "list", "--json").lines
+                    .map { try JSONValue(parsing: Array($0.utf8))["state"]?.string }
+                #expect(states == ["revoked", "usable", "usable"])
+                #expect(try await installation.sluice("token", "rotate", first).code == 65)
+                let ambiguous = try await installation.sluice("token", "rotate", "studio")
+                #expect(ambiguous.code == 64 && ambiguous.errors.contains("give an id"), "\(ambiguous.errors)")
+                let revoked = try await installation.sluice("token", "revoke", "studio")
+                #expect(revoked.code == 0 && revoked.lines.count == 2, "\(revoked.errors)")
+            }
+        }
+
         @Test(arguments: [
             (["a b", "--scope", "read"], "is not the name of a token"), (["ci"], "--scope"),
             (["ci", "--scope", "reed"], "reed"), (["ci", "--scope", "read,"], "--scope"),

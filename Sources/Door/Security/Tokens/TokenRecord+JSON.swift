@@ -3,12 +3,14 @@ package import Commands
 extension TokenRecord {
     private static let keys: Set<String> = [
         "name", "digest", "scopes", "routes", "types", "destinations", "created", "expires", "lastUsed", "revoked",
+        "owner",
     ]
 
     /// The value of its setting.
     package var setting: String {
         JSONValue.object(
             [.init("name", .string(name)), .init("digest", .string(Hexadecimal.text(digest)))] + rights + times
+                + (owner == id ? [] : [.init("owner", .string(owner))])
         ).text
     }
 
@@ -43,6 +45,10 @@ extension TokenRecord {
             let scopes = Self.strings(value["scopes"]), let created = value["created"]?.timestamp
         else { return nil }
         self.init(id: id, name: name, digest: digest, scopes: [], created: created)
+        if !Self.isAbsent(value["owner"]) {
+            guard let owner = value["owner"]?.string else { return nil }
+            self.owner = owner
+        }
         for text in scopes {
             guard let scope = Scope(rawValue: text) else { return nil }
             self.scopes.insert(scope)

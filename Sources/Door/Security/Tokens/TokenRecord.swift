@@ -3,8 +3,12 @@ package import Commands
 /// An access token as the store keeps it: its rights, and the digest of its secret.
 package struct TokenRecord: Sendable, Equatable {
     package let id: String
-    /// Given by a person: 1 to 64 of A-Z, a-z, 0-9, “.”, “_” and “-”. No two usable tokens have the same name.
+    /// Given by a person: 1 to 64 of A-Z, a-z, 0-9, “.”, “_” and “-”. Two usable tokens have the same name only while
+    /// ``TokenStore/rotate(_:to:expires:overlap:now:)`` lets them overlap.
     package var name: String
+    /// The id of the first token of the name: uploads, keys of requests and shares belong to the name, so that they outlive
+    /// a token that expires or is replaced. The default is ``id``.
+    package var owner: String
     /// ``AccessToken/digest``
     package let digest: [UInt8]
     package var scopes: Set<Scope>
@@ -28,6 +32,7 @@ package struct TokenRecord: Sendable, Equatable {
     init(id: String, name: String, digest: [UInt8], scopes: Set<Scope>, created: Timestamp) {
         self.id = id
         self.name = name
+        owner = id
         self.digest = digest
         self.scopes = scopes
         self.created = created
@@ -58,6 +63,7 @@ package struct TokenRecord: Sendable, Equatable {
     /// The principal of its requests.
     package func principal(isSession: Bool) -> Principal {
         var principal = Principal(token: id, name: name, scopes: scopes, routes: routes)
+        principal.owner = owner
         principal.types = types
         principal.destinations = destinations
         principal.isSession = isSession

@@ -28,8 +28,8 @@ package struct TokenStore: Sendable {
         return (records, unreadable.sorted())
     }
 
-    /// Adds a token, and removes those that could not be used for a month, unless the wall clock is not trusted
-    /// (``ClockHold``). The date on which a token expires is one of the wall clock always: a jump of the clock must not make an
+    /// Adds a token, which gets the owner of the tokens that had its name, and removes those that could not be used for a
+    /// month, unless the wall clock is not trusted (``ClockHold``). The date on which a token expires is one of the wall clock always: a jump of the clock must not make an
     /// expired token usable.
     /// - Throws: `conflict` where a usable token has the name, `invalid` where there are 10,000.
     package func add(_ record: TokenRecord, now: Timestamp) throws(StoreError) {
@@ -39,6 +39,42 @@ package struct TokenStore: Sendable {
                 .conflict,
                 "There is a token “\(record.name)” already (\(other.id)); revoke it, or choose another name.")
         }
+        try insert(record, after: known, now: now)
+    }
+
+    /// Replaces a token by one of the same name, owner and rights.
+    /// - Parameters:
+    ///   - new: the token that takes its place.
+    ///   - expires: nil: never.
+    ///   - overlap: the time for which the old one stays usable beside it, unless it expires before.
+    /// - Returns: the new token, and the old one as it is from now on.
+    /// - Throws: `conflict` where the old one cannot be used any more.
+    package func rotate(
+        _ old: TokenRecord, to new: AccessToken, expires: Timestamp?, overlap: Duration, now: Timestamp
+    ) throws(StoreError) -> (new: TokenRecord, old: TokenRecord) {
+        let known = try tokens().records
+        guard let old = known.first(where: { $0.id == old.id }), old.state(at: now) == .usable else {
+            throw StoreError(
+                .conflict, "The token “\(old.name)” (\(old.id)) cannot be used any more; make one with the same name.")
+        }
+        var record = TokenRecord(new, name: old.name, scopes: old.scopes, created: now)
+        (record.routes, record.types, record.destinations) = (old.routes, old.types, old.destinations)
+        record.expires = expires
+        // The new one comes first: if this process ends between the two, the client has two tokens, and not none.
+        try insert(record, after: known, now: now)
+        let ended = try change(old.id, timeout: WriteTimeout.foreground) { old in
+            if overlap > .zero {
+                old.expires = [old.expires, now + overlap].compactMap(\.self).min()
+            } else if old.revoked == nil {
+                old.revoked = now
+            }
+        }
+        return (try tokens().records.first { $0.id == record.id } ?? record, ended ?? old)
+    }
+
+    private func insert(_ record: TokenRecord, after known: [TokenRecord], now: Timestamp) throws(StoreError) {
+        var record = record
+        record.owner = known.last { $0.name == record.name }?.owner ?? record.owner
         let isHeld = settings.isClockHeld
         let old = known.filter { other in
             if isHeld { return false }

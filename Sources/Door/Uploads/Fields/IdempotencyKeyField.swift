@@ -6,7 +6,7 @@ package import Uploads
 /// `Idempotency-Key`: a structured string, as `"8e03978e"`. A plain token, which clients send too, is accepted.
 /// Source: draft-ietf-httpapi-idempotency-key-header-07, section 2.1.
 package enum IdempotencyKeyField {
-    /// - Parameter token: the public id of the token of the request; nil where the door asks for none.
+    /// - Parameter token: ``Principal/owner`` of the request; nil where the door asks for none.
     /// - Returns: nil where the field is absent.
     /// - Throws: 400 for a malformed one, and for one of more than 255 bytes.
     package static func read(_ fields: HTTPFields, token: String?) throws(Problem) -> IdempotencyKey? {
