@@ -47,12 +47,23 @@ struct ControlTests {
         }
     }
 
-    @Test func `a member of a pause that is null is as if it were missing`() async throws {
+    @Test func `a member of a pause that is null or missing never means everything`() async throws {
         try await APIRig.with { rig in
-            let paused = try await rig.post("/pause", ["qos": "utility", "destination": .null])
-            #expect(try paused.status == 200 && paused.json["pauses"]?.elements?.count == 1, "\(paused.text)")
-            let resumed = try await rig.post("/resume", ["qos": .null, "destination": .null])
-            #expect(try resumed.status == 200 && resumed.json["pauses"] == [], "\(resumed.text)")
+            for body: JSONValue in [
+                ["qos": "utility", "destination": .null], ["qos": .null, "destination": .null], ["all": false], [:],
+                ["qos": "utility", "all": true], ["all": .null],
+            ] {
+                let refused = try await rig.post("/pause", body)
+                #expect(refused.status == 400, "\(body.text): \(refused.text)")
+            }
+            #expect(try await rig.get("/pauses").json["pauses"] == [])
+            for body: JSONValue in [["qos": "utility"], ["all": true]] {
+                #expect(try await rig.post("/pause", body).status == 200)
+            }
+            let bare = try await rig.post("/resume", ["qos": .null, "destination": .null])
+            #expect(try bare.status == 200 && bare.json["pauses"]?.elements?.count == 1, "a colleague's stays")
+            let resumed = try await rig.post("/resume", ["qos": "utility", "destination": .null])
+            #expect(try resumed.json["pauses"] == [], "\(resumed.text)")
             let wrong = try await rig.post("/pause", ["destination": "none"])
             #expect(wrong.status == 400 && !wrong.text.contains("or none"), "\(wrong.text)")
         }
@@ -174,10 +185,11 @@ struct ControlTests {
         try await APIRig.with { rig in
             let made = try await rig.post("/pause", ["qos": "background", "destination": "https://a.example/x"])
             #expect(try made.json["pauses"]?.elements?.first?["destination"]?.string == "https://a.example:443")
-            #expect(try await rig.post("/pause").json["pauses"]?.elements?.count == 2)
+            #expect(try await rig.post("/pause", ["all": true]).json["pauses"]?.elements?.count == 2)
             #expect(try await rig.get("/pauses").json["pauses"]?.elements?.count == 2)
             #expect(try await rig.post("/resume", ["qos": "background"]).json["pauses"]?.elements?.count == 2)
-            #expect(try await rig.post("/resume").json["pauses"] == [])
+            #expect(try await rig.post("/resume").json["pauses"]?.elements?.count == 1)
+            #expect(try await rig.post("/resume", ["all": true]).json["pauses"] == [])
         }
     }
 

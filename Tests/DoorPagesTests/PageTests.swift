@@ -70,8 +70,56 @@ struct PageTests {
     @Test func `a filter is reflected only as text`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()
-            let page = try await rig.get("/commands?type=%22%3E%3Cscript%3E&to=x&status=nonsense&before=nonsense")
+            let page = try await rig.get("/commands?type=%22%3E%3Cscript%3E&to=x&status=&qos=&within=")
             #expect(page.status == 200 && !page.text.contains("\"><script>"))
+            let wrong = try await rig.get("/commands?status=%22%3E%3Cscript%3E")
+            #expect(wrong.status == 400 && !wrong.text.contains("\"><script>"))
+        }
+    }
+
+    @Test(arguments: [
+        "status=eror", "qos=low", "within=soon", "batch=1", "in=url", "statsu=error", "status=new&status=error",
+    ])
+    func `a filter that was mistyped is an error, and neither lists nor changes all commands`(
+        query: String
+    ) async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+            _ = rig.store.submit([draft], allowUnknownTypes: true, now: .now)
+            #expect(try await rig.get("/commands?\(query)").status == 400)
+            let parts = query.split(separator: "&")[0].split(separator: "=").map(String.init)
+            for (name, value) in [(parts[0], parts[1]), ("status", "")] where name != "status" || value != "new" {
+                let answer = try await rig.post(
+                    "/commands/act",
+                    ["f-\(name)": value, "scope": "all", "verb": "cancel", "asked": "2100-01-01T00:00:00Z"])
+                #expect(answer.status == 400, "\(name)=\(value): \(answer.text)")
+            }
+            #expect(try rig.store.counts()[.new] == 1)
+        }
+    }
+
+    @Test func `a bulk action changes the commands of its question, not those that came after it`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let drafts = (0..<5).map { _ in
+                CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+            }
+            let asked = Timestamp.now
+            _ = rig.store.submit(drafts, allowUnknownTypes: true, now: asked + .milliseconds(-2))
+            let question = try await rig.post(
+                "/commands/act", ["f-type": "noop", "f-within": "1h", "scope": "all", "verb": "cancel"])
+            #expect(question.text.contains("Cancel 5 commands?"), "\(question.text)")
+            // The form has the time of the question as its only RFC 3339 value.
+            let time = try #require(question.values(of: "value").compactMap { Timestamp(rfc3339: $0) }.first)
+            #expect(time >= asked)
+            _ = rig.store.submit(drafts, allowUnknownTypes: true, now: time + .milliseconds(1))
+            let begun = try await rig.post(
+                "/commands/act",
+                ["f-type": "noop", "f-within": "1h", "scope": "all", "verb": "cancel", "asked": time.description])
+            let run = try #require(begun[.location])
+            try await until("the end of the action") { try await rig.get(run).text.contains("Done in") }
+            #expect(try rig.store.counts()[.cancelled] == 5 && rig.store.counts()[.new] == 5)
         }
     }
 
@@ -110,7 +158,8 @@ struct PageTests {
             #expect(!question.text.contains("id=\"live\""))
             #expect(try rig.store.counts()[.cancelled] == 0)
             let begun = try await rig.post(
-                "/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel", "sure": "yes"])
+                "/commands/act",
+                ["f-type": "noop", "scope": "all", "verb": "cancel", "asked": Timestamp.now.description])
             let run = try #require(begun[.location])
             #expect(run.hasPrefix("/actions/"))
             try await until("the end of the action") { try rig.store.counts()[.cancelled] == 60 }

@@ -21,16 +21,21 @@ extension API {
     // MARK: Pauses
 
     @Sendable private func pause(_ request: DoorRequest) async throws -> Response {
-        let (qos, destination) = try await scope(request)
+        let (qos, destination, isAll) = try await scope(request, allowsNull: false)
+        guard isAll || qos != nil || destination != nil else {
+            throw Problem(
+                .badRequest, "empty-filter", "The body admits every command; name what to pause, or send “all”: true.")
+        }
         try await change { try await client.pause(qos: qos, destination: destination) }
         log("Paused \(Self.words(qos, destination))", request)
         return JSONReply.response(["pauses": try await pauses()])
     }
 
-    /// Lifts the pause that was made with the same members; without members, every pause.
+    /// Lifts the pause that was made with the same members, without members that of everything; with `all` every pause.
     @Sendable private func resume(_ request: DoorRequest) async throws -> Response {
-        let (qos, destination) = try await scope(request)
-        if qos == nil, destination == nil {
+        // A pause of the list, where null is a part of it, can be sent back.
+        let (qos, destination, isAll) = try await scope(request, allowsNull: true)
+        if isAll {
             try await change { try await client.resumeAll() }
         } else {
             _ = try await change { try await client.resume(qos: qos, destination: destination) }
@@ -45,19 +50,25 @@ extension API {
             .compactMap(\.self).joined(separator: " at ")
     }
 
-    private func scope(_ request: DoorRequest) async throws -> (QualityOfService?, Destination?) {
+    private func scope(
+        _ request: DoorRequest, allowsNull: Bool
+    ) async throws -> (qos: QualityOfService?, destination: Destination?, isAll: Bool) {
         _ = try QueryReader(request, [])
-        let body = try await JSONBody.members(request, ["qos", "destination"])
-        var qos: QualityOfService?
-        if let value = body["qos"], value != .null { qos = try VerbReader.quality(body) }
+        let body = try await JSONBody.members(request, ["qos", "destination", "all"])
+        func isGiven(_ name: String) -> Bool { body[name] != nil && !(allowsNull && body[name] == .null) }
+        let qos = isGiven("qos") ? try VerbReader.quality(body) : nil
         var destination: Destination?
-        if let value = body["destination"], value != .null {
+        if let value = body["destination"], isGiven("destination") {
             guard let named = value.string.flatMap({ Destination($0) }) else {
                 throw JSONBody.problem("“destination” must be an origin such as https://media.example.com.")
             }
             destination = named
         }
-        return (qos, destination)
+        guard let isAll = (body["all"] ?? false).bool else { throw JSONBody.problem("“all” must be true or false.") }
+        guard !isAll || qos == nil && destination == nil else {
+            throw JSONBody.problem("“all” goes without “qos” and “destination”.")
+        }
+        return (qos, destination, isAll)
     }
 
     // MARK: Links

@@ -47,6 +47,7 @@ extension OpenAPIDocument {
                     properties:
                       qos: {$ref: '#/components/schemas/QualityOfService'}
                       destination: {type: string}
+                      all: {type: boolean, description: 'True, and alone: everything, or every pause'}
                   example: {qos: background, destination: 'https://media.example.com'}
           responses:
             Problem:

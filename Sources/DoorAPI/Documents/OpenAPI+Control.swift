@@ -122,7 +122,7 @@ extension OpenAPIDocument {
             post:
               operationId: pause
               tags: [control]
-              summary: Let nothing new begin, in all or of a quality of service or destination
+              summary: Let nothing new begin of a quality of service or destination, or with all of anything
               security: [{token: [control]}]
               requestBody: {$ref: '#/components/requestBodies/Pause'}
               responses:
@@ -132,7 +132,7 @@ extension OpenAPIDocument {
             post:
               operationId: resume
               tags: [control]
-              summary: Lift the pause with the same members; without members, every pause
+              summary: Lift the pause with the same members, without members that of everything; with all, every pause
               security: [{token: [control]}]
               requestBody: {$ref: '#/components/requestBodies/Pause'}
               responses:

@@ -43,7 +43,7 @@ struct BulkQuestion {
     }
 
     private func count() async throws(Problem) -> Count {
-        let filter = query.filter(now: visit.now)
+        let filter = query.filter(asked: visit.now)
         let statuses = BulkAction(verb, of: filter).statuses
         return try await visit.services.store { store throws(StoreError) in
             var count = Count()
@@ -106,7 +106,7 @@ struct BulkQuestion {
         tag(.form, .class("acts"), .the(.method, "post"), .action(visit.url(PageLink("commands", "act")))) {
             for item in query.items where item.name != "before" { RowParts.hidden("f-\(item.name)", item.value) }
             RowParts.hidden("scope", "all")
-            RowParts.hidden("sure", "yes")
+            RowParts.hidden("asked", visit.now.description)
             RowParts.hidden("verb", verb.name)
             if case .requalify(let qos) = verb { RowParts.hidden("qos", qos.name) }
             if canChange {

@@ -17,13 +17,12 @@ struct CommandVerbs: Sendable {
             throw Problem(.badRequest, "invalid-form", "The form names no verb; use a button of the page.")
         }
         if form["scope"] == "all" {
-            let query = CommandsQuery(
-                DoorQuery(CommandsQuery.names.compactMap { name in form["f-\(name)"].map { (name, $0) } }))
-            guard form["sure"] == "yes" else {
+            let query = try CommandsQuery(form.filter, isForm: true)
+            guard let asked = form["asked"].flatMap({ Timestamp(rfc3339: $0) }) else {
                 return try await BulkQuestion(visit: visit, query: query, verb: verb, back: form["back"]).response
             }
             let id = try await actions.start(
-                BulkAction(verb, of: query.filter(now: visit.now)), by: visit.request.actor)
+                BulkAction(verb, of: query.filter(asked: asked)), by: visit.request.actor)
             return PageFields.seeOther(visit.url(PageLink("actions", id.description)))
         }
         let ids = form.all("id").prefix(Self.maxTicked).compactMap { CommandID($0) }

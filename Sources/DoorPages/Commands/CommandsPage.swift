@@ -26,7 +26,7 @@ struct CommandsPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        var query = CommandsQuery(visit.request.query)
+        var query = try CommandsQuery(visit.request.query)
         if query.changed({ $0.text = nil }).isEmpty, let text = query.text, text.utf8.count >= minIDPart,
             let part = CommandIDPart(text),
             let found = try await visit.services.find(part)

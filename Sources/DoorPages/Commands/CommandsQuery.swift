@@ -1,8 +1,10 @@
 internal import Commands
 internal import Console
 internal import Door
+internal import HTTPTypes
 
-/// The filter of the list of commands, as it stands in the URL. A value that does not parse counts for nothing.
+/// The filter of the list of commands, as it stands in the URL. A name or a value that does not parse is an error: a filter
+/// that was mistyped would admit everything, and a verb would change it.
 struct CommandsQuery: Sendable, Equatable {
     enum Field: String, CaseIterable {
         case name, reason
@@ -31,19 +33,40 @@ struct CommandsQuery: Sendable, Equatable {
 
     init() {}
 
-    init(_ query: DoorQuery) {
-        func value(_ name: String) -> String? {
-            query[name].flatMap { $0.isEmpty ? nil : String($0.prefix(Self.maxText)) }
+    /// - Parameter isForm: the items are the fields `f-…` of a verb, of which none is empty. The form of the list sends empty
+    ///   ones for “any”.
+    /// - Throws: 400 for an unknown name, for one that occurs twice, and for a value of another form.
+    init(_ query: DoorQuery, isForm: Bool = false) throws(Problem) {
+        let known = Self.names + (isForm ? [] : ["before", "notice"])
+        for item in query.items {
+            guard known.contains(item.name) else {
+                throw Self.problem("The filter has no field “\(item.name.excerpt)”.")
+            }
+            guard query.items.count(where: { $0.name == item.name }) == 1 else {
+                throw Self.problem("“\(item.name)” of the filter occurs twice.")
+            }
+            if isForm, item.value.isEmpty { throw Self.problem("“\(item.name)” of the filter is empty.") }
         }
-        status = value("status").flatMap(CommandStatus.init(name:))
-        qos = value("qos").flatMap(QualityOfService.init(name:))
-        destination = value("to")
-        type = value("type")
-        text = value("q")
-        field = value("in").flatMap(Field.init) ?? .name
-        within = value("within").flatMap { Duration.parse($0) == nil ? nil : $0 }
-        batch = value("batch").flatMap { CommandID($0) }
-        after = value("before").flatMap { CommandID($0) }
+        func value<Value>(_ name: String, _ parse: (String) -> Value?) throws(Problem) -> Value? {
+            guard let text = query[name], !text.isEmpty else { return nil }
+            guard text.count <= Self.maxText, let value = parse(text) else {
+                throw Self.problem("“\(name)” of the filter is “\(text.excerpt)”, which is not a value of it.")
+            }
+            return value
+        }
+        status = try value("status") { CommandStatus(name: $0) }
+        qos = try value("qos") { QualityOfService(name: $0) }
+        destination = try value("to") { $0 }
+        type = try value("type") { $0 }
+        text = try value("q") { $0 }
+        field = try value("in") { Field(rawValue: $0) } ?? .name
+        within = try value("within") { Duration.parse($0) == nil ? nil : $0 }
+        batch = try value("batch") { CommandID($0) }
+        after = try value("before") { CommandID($0) }
+    }
+
+    private static func problem(_ sentence: String) -> Problem {
+        Problem(.badRequest, "invalid-query", "\(sentence) Use the filter of the page of commands.")
     }
 
     func filter(now: Timestamp) -> CommandFilter {
@@ -56,6 +79,14 @@ struct CommandsQuery: Sendable, Equatable {
         case .reason: filter.reason = text
         }
         filter.from = within.flatMap { Duration.parse($0) }.map { now + .milliseconds(-$0.milliseconds) }
+        return filter
+    }
+
+    /// The filter of a question, and of the change that it asks for: commands that were submitted after the question are not
+    /// part of either.
+    func filter(asked: Timestamp) -> CommandFilter {
+        var filter = filter(now: asked)
+        filter.before = asked
         return filter
     }
 

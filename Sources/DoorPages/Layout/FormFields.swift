@@ -29,6 +29,11 @@ struct FormFields: Sendable {
     /// Nil for a field that is absent or empty.
     subscript(_ name: String) -> String? { query[name].flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// The fields `f-…`, the filter of a list, without the prefix.
+    var filter: DoorQuery {
+        DoorQuery(query.items.filter { $0.name.hasPrefix("f-") }.map { (String($0.name.dropFirst(2)), $0.value) })
+    }
+
     /// The values of a field that a form may have several times.
     func all(_ name: String) -> [String] { query.items.filter { $0.name == name }.map(\.value) }
 }

@@ -50,7 +50,10 @@ struct OverviewFailures {
             }
             group.at.html(now: visit.now)
             tag(.span, .class("end")) {
-                if visit.mayControl, let command, [.error, .tooManyTimes].contains(command.status) {
+                // A group without a text to search for would be every failure.
+                if visit.mayControl, !group.search.isEmpty, let command,
+                    [.error, .tooManyTimes].contains(command.status)
+                {
                     bulk("retry", group, command)
                     if command.status == .error { bulk("cancel", group, command) }
                 }

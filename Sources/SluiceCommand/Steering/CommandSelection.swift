@@ -39,6 +39,8 @@ struct CommandSelection: ParsableArguments {
         var filter = filters.filter(qos: qos, now: now)
         if filters.status.isEmpty {
             filter.statuses = filter.statuses.isEmpty ? statuses : filter.statuses.intersection(statuses)
+            // No status at all would admit every one.
+            guard !filter.statuses.isEmpty else { return Selected() }
         }
         // A repeated change of the same commands would never end, so later ones do not belong to it.
         filter.before = min(filter.before ?? now + .milliseconds(1), now + .milliseconds(1))
