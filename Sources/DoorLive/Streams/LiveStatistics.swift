@@ -8,6 +8,8 @@ package final class LiveStatistics: Sendable {
         case slow
         /// The token or the session of the client was revoked, or has expired.
         case revoked
+        /// The door had its maximum of streams, and another token had fewer of them.
+        case displaced
         /// The store could not be read.
         case failed
     }

@@ -42,22 +42,31 @@ final class StreamRegistry: Sendable {
 
     /// - Throws: 429 where there are too many streams; 503 after a shutdown has begun.
     func admit(_ stream: EventStream) throws(Problem) -> Slot {
-        let token = stream.principal.token
-        let result = state.withLock { state -> Result<Int, Problem> in
+        let result = state.withLock { state -> Result<(Int, [EventStream]), Problem> in
             guard !state.isShutDown else { return .failure(.stopping) }
-            let streams = state.streams.values
-            guard streams.count < limits.maxStreams,
-                streams.count(where: { $0.principal.token == token }) < limits.maxStreamsOfToken,
-                stream.kind != .log || streams.count(where: { $0.kind == .log }) < limits.maxLogs
-            else { return .failure(.tooManyStreams) }
+            var shares = [StreamShares(of: state.streams, max: limits.maxStreams, maxOfToken: limits.maxStreamsOfToken)]
+            if stream.kind == .log {
+                let logs = state.streams.filter { $0.value.kind == .log }
+                shares.append(StreamShares(of: logs, max: limits.maxLogs, maxOfToken: limits.maxLogsOfToken))
+            }
+            let verdicts = shares.map { $0.verdict(for: stream.principal.owner) }
+            guard !verdicts.contains(.refuse) else { return .failure(.tooManyStreams) }
+            let displaced = verdicts.compactMap { verdict in
+                if case .displace(let number) = verdict { state.streams.removeValue(forKey: number) } else { nil }
+            }
             state.next += 1
             state.streams[state.next] = stream
-            return .success(state.next)
+            return .success((state.next, displaced))
         }
         if case .failure(let problem) = result, problem == .tooManyStreams {
             statistics.change(stream.kind) { $0.refused += 1 }
         }
-        let slot = Slot(stream, self, try result.get())
+        let (number, displaced) = try result.get()
+        for other in displaced {
+            statistics.change(other.kind) { $0.subscribers -= 1 }
+            other.end(.dropped(.displaced))
+        }
+        let slot = Slot(stream, self, number)
         statistics.change(stream.kind) { $0.subscribers += 1 }
         return slot
     }
@@ -98,7 +107,7 @@ final class StreamRegistry: Sendable {
 extension Problem {
     static let tooManyStreams = Problem(
         .tooManyRequests, "too-many-streams",
-        "The door has its maximum of streams of events, or the token has; close one, or try again later.",
+        "The door has its maximum of streams of events, or the token has its share; close one, or try again later.",
         fields: [.retryAfter: "5"])
     static let stopping = Problem(
         .serviceUnavailable, "stopping", "The server is shutting down; connect again in a moment.",

@@ -149,7 +149,7 @@ struct EventStreamsTests {
 
     @Test func `more streams than permitted are refused, of one token and of all`() async throws {
         var limits = StreamLimits()
-        (limits.maxStreams, limits.maxStreamsOfToken, limits.maxLogs) = (4, 2, 1)
+        (limits.maxStreams, limits.maxStreamsOfToken, limits.maxLogs, limits.maxLogsOfToken) = (4, 2, 1, 1)
         try await StreamsRig.with(limits) { rig in
             let first = try rig.client("")
             try await rig.opened(1)
@@ -169,6 +169,38 @@ struct EventStreamsTests {
             try await rig.opened(1)
             for client in [log, next] { await client.finish() }
         }
+    }
+
+    @Test func `a token with logs of its own share keeps no other token out`() async throws {
+        var limits = StreamLimits()
+        (limits.maxLogs, limits.maxLogsOfToken) = (4, 3)
+        try await StreamsRig.with(limits) { rig in
+            var clients: [ChildProcess] = []
+            for (index, token) in ["studio", "studio", "studio", "archive"].enumerated() {
+                clients.append(try rig.client("?stream=log", token: token))
+                try await rig.opened(index + 1, .log)
+            }
+            let refused = try rig.client("?stream=log")
+            _ = try await refused.end(within: .seconds(20))
+            #expect(refused.output.contains("429 Too Many Requests"), "\(refused.output)")
+            // The newest of the token that has most makes room, not that of a token with one.
+            let other = try rig.client("?stream=log", token: "press")
+            _ = try await clients[2].end(within: .seconds(20))
+            #expect(rig.part.statistics[.log].dropped == [.displaced: 1])
+            try await rig.opened(4, .log)
+            #expect([0, 1, 3].allSatisfy { clients[$0].ending == nil } && other.ending == nil)
+            for client in clients + [other] { await client.finish() }
+            try await rig.opened(0, .log)
+        }
+    }
+
+    @Test func `a stream is displaced only by a token that then has no more of them`() {
+        let shares = StreamShares([1: "a", 2: "a", 3: "b", 4: "b", 5: "b"], max: 5, maxOfToken: 3)
+        #expect(shares.verdict(for: "b") == .refuse)
+        #expect(shares.verdict(for: "a") == .refuse)
+        #expect(shares.verdict(for: "c") == .displace(5))
+        #expect(StreamShares([1: "a", 2: "b"], max: 2, maxOfToken: 2).verdict(for: "c") == .refuse)
+        #expect(StreamShares([1: "a", 2: "b"], max: 3, maxOfToken: 2).verdict(for: "a") == .admit)
     }
 
     @Test func `a client that takes nothing is dropped, and the others are served`() async throws {
