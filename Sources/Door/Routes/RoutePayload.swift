@@ -23,7 +23,7 @@ struct RoutePayload: Sendable, Equatable {
     /// Members of the payloads of built-in operations, and the form of their values.
     private static let contexts: [String: RouteTemplate.Context] = [
         "to": .url, "url": .url, "endpoint": .url, "presigned": .url, "file": .path, "bodyFile": .path,
-        "stdinFile": .path, "directory": .path, "saveTo": .path, "name": .name, "key": .name,
+        "stdinFile": .path, "directory": .path, "saveTo": .path, "name": .name, "key": .key,
         "arguments": .argument,
     ]
     /// Members with content of any form, in which ``contexts`` does not hold.

@@ -15,8 +15,10 @@ struct RouteTemplate: Sendable, Equatable {
         case url
         /// An absolute path. No value has a slash or becomes a dot segment.
         case path
-        /// As ``path``, without a slash at its start: the name of a file, or the key of an object.
+        /// As ``path``, without a slash at its start: the name of a file.
         case name
+        /// As ``name``: the key of an object.
+        case key
         /// An argument of a program: no value begins it with “-”, which would make it an option.
         case argument
         /// A header value: no value has other characters than visible ASCII and spaces.
@@ -79,7 +81,7 @@ struct RouteTemplate: Sendable, Equatable {
         guard !placeholders.isEmpty else { return }
         let start = if case .text(let text)? = parts.first { text } else { "" }
         switch context {
-        case .text, .name, .argument, .header: return
+        case .text, .name, .key, .argument, .header: return
         case .url:
             guard Self.choosesHost(start) else {
                 throw RouteTemplateError(
@@ -98,6 +100,19 @@ struct RouteTemplate: Sendable, Equatable {
             guard parts.count == 1 || !placeholders.contains(.file) else {
                 throw RouteTemplateError(problem: "{file} is a whole path, to which nothing is added")
             }
+        }
+    }
+
+    /// Bytes of a name in a file system of Linux, of a path, and of the key of an object in S3.
+    private static let maxName = 255
+    private static let maxPath = 4095
+    private static let maxKey = 1024
+
+    private var isOfFileSystem: Bool {
+        switch context {
+        case .path, .name: true
+        case .url: text.prefix(5).lowercased() == "file:"
+        case .text, .key, .argument, .header: false
         }
     }
 
@@ -121,7 +136,7 @@ struct RouteTemplate: Sendable, Equatable {
         /// The part of ``result`` from the last slash on, while it is in a path.
         var segment = ""
         var hasValue = false
-        var isPath = context == .url || context == .path || context == .name
+        var isPath = [.url, .path, .name, .key].contains(context)
         func endSegment() throws(RouteTemplateError) {
             defer { (segment, hasValue) = ("", false) }
             guard hasValue else { return }
@@ -131,6 +146,9 @@ struct RouteTemplate: Sendable, Equatable {
                     problem:
                         "a part of the path would be “\(String(decoding: bytes, as: UTF8.self))”, which names a directory"
                 )
+            }
+            guard !isOfFileSystem || bytes.count <= Self.maxName else {
+                throw Self.tooLong("a part of the path", bytes.count, Self.maxName)
             }
         }
         for part in parts {
@@ -158,11 +176,24 @@ struct RouteTemplate: Sendable, Equatable {
             }
         }
         if isPath { try endSegment() }
+        if !placeholders.isEmpty { try checkLength(result) }
         if context == .argument, result.utf8.first == UInt8(ascii: "-"), case .placeholder(let first)? = parts.first {
             throw RouteTemplateError(
                 problem: "\(first.text) is “\(result.excerpt)”, which a program would take for an option")
         }
         return result
+    }
+
+    /// An operation would find it only after all bytes have come.
+    private func checkLength(_ result: String) throws(RouteTemplateError) {
+        let count = context == .url ? PercentEncoding.decoded(result.utf8).count : result.utf8.count
+        if isOfFileSystem, count > Self.maxPath { throw Self.tooLong("the path", count, Self.maxPath) }
+        if context == .key, count > Self.maxKey { throw Self.tooLong("the key of the object", count, Self.maxKey) }
+    }
+
+    private static func tooLong(_ thing: String, _ count: Int, _ max: Int) -> RouteTemplateError {
+        RouteTemplateError(
+            problem: "\(thing) would have \(count) bytes, and at most \(max) are allowed; shorten the name")
     }
 
     private func check(

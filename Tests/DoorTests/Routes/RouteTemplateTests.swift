@@ -71,6 +71,21 @@ struct RouteTemplateTests {
         }
     }
 
+    @Test(arguments: [
+        ("/srv/{name}", RouteTemplate.Context.path, 255), ("/srv/x{name}", .path, 254), ("{name}", .name, 255),
+        ("file:///srv/{name}", .url, 255), ("in/{name}", .key, 1021),
+    ])
+    func `a name that is longer than its target allows is refused`(
+        text: String, context: RouteTemplate.Context, max: Int
+    ) throws {
+        // Two bytes a letter: a URL has six.
+        let name = String(repeating: "ü", count: max / 2) + String(repeating: "x", count: max % 2)
+        _ = try filled(text, context, facts(name))
+        let error = #expect(throws: RouteTemplateError.self) { try filled(text, context, facts(name + "x")) }
+        #expect(error?.problem.contains("shorten the name") == true)
+        #expect(try filled("https://h/in/{name}", .url, facts(name + "x")).hasPrefix("https://h/in/"))
+    }
+
     @Test func `dots that a template and a value make together are refused`() throws {
         for text in [
             "https://h/in/.{name}", "https://h/in/%2e{name}", "https://h/in/{name}{metadata.k}", "https://h/in/{name}.",

@@ -166,6 +166,11 @@ struct UploadRouteResultTests {
         }
         #expect(refusal(upload(metadata: album), 11)?.code == .tooLarge(limit: 10))
         #expect(refusal(upload(nil, metadata: album))?.message.contains("{name} is missing") == true)
+        let local = try self.route(#"{command: {type: upload, payload: {to: "file:///srv/{name}"}}}"#)
+        let long255 = String(repeating: "x", count: 255)
+        try local.check(upload(long255), id: id, length: nil)
+        let tooLong = #expect(throws: UploadError.self) { try local.check(upload(long255 + "x"), id: id, length: nil) }
+        #expect(tooLong?.code == .invalid && tooLong?.message.contains("at most 255") == true)
         #expect(refusal(upload("a/b", metadata: album))?.message.contains("“/”") == true)
         #expect(refusal(upload())?.message.contains("“orderingKey”: {metadata.album} is missing") == true)
         let long = String(repeating: "YWFh", count: 200)
