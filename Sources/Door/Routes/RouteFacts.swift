@@ -56,6 +56,7 @@ package struct RouteFacts: Sendable, Equatable {
             switch placeholder {
             case .file: file
             case .name: name
+            case .path: path ?? name
             // RFC 9110, section 8.3.
             case .contentType: contentType ?? "application/octet-stream"
             case .size: size.map { "\($0)" }
@@ -68,13 +69,18 @@ package struct RouteFacts: Sendable, Equatable {
         guard let value else {
             let remedy =
                 switch placeholder {
-                case .name: "state the name of the file"
+                case .name, .path: "state the name of the file"
                 case .metadata(let key): "send “\(key.excerpt)” in Upload-Metadata"
                 default: "the door does not know it"
                 }
             throw RouteTemplateError(problem: "\(placeholder.text) is missing; \(remedy)")
         }
         return value
+    }
+
+    /// Uppy sends “null” for a file that is not in a folder.
+    private var path: String? {
+        metadata["relativePath"].flatMap { $0.isEmpty || $0 == "null" ? nil : $0 }
     }
 
     /// Reads `Upload-Metadata` of tus: pairs of a key and base64, separated by commas. A value that is not text is left

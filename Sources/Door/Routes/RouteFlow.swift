@@ -31,6 +31,8 @@ struct RouteFlow: Sendable {
 
     var placeholders: [RoutePlaceholder] { payloads.flatMap(\.placeholders) }
 
+    var replacesByName: Bool { payloads.contains(where: \.replacesByName) }
+
     /// - Throws: ``RouteTemplateError`` that names the node.
     func filled(_ facts: RouteFacts) throws(RouteTemplateError) -> FlowDocument {
         var document = document

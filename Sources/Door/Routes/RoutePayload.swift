@@ -32,11 +32,14 @@ struct RoutePayload: Sendable, Equatable {
     private static let headers: Set<String> = ["headers", "metadata"]
 
     private let root: Node
+    /// The method of the request where the payload names one.
+    private let method: String?
 
     /// - Parameter type: of the command: the places of URLs and paths are known for built-in types. For others a text that
     ///   begins as a URL is one.
     /// - Throws: ``RouteTemplateError`` with the place of the text.
     init(_ payload: JSONValue, type: String) throws(RouteTemplateError) {
+        method = payload["method"]?.string
         root = try Self.node(payload, key: "", pointer: "", isFree: !CommandType.builtIn.contains(type))
     }
 
@@ -113,6 +116,26 @@ struct RoutePayload: Sendable, Equatable {
             }
         }
         return all(root)
+    }
+
+    /// Members that name what a command writes. `name` is a name at the destination of an upload.
+    private static let targets: Set<String> = ["to", "key", "saveTo", "name"]
+
+    /// Whether two files of one name, from different folders, would get one target, where the later replaces the earlier.
+    var replacesByName: Bool {
+        func targets(_ node: Node, _ key: String) -> [RouteTemplate] {
+            switch node {
+            case .value: []
+            case .template(let template): Self.targets.contains(key) ? [template] : []
+            case .array(let nodes): nodes.flatMap { targets($0, key) }
+            case .object(let members):
+                members.filter { !Self.free.contains($0.name) }.flatMap { targets($0.node, $0.name) }
+            }
+        }
+        let placeholders = targets(root, "").flatMap(\.placeholders)
+        // A POST makes another resource.
+        return method?.uppercased() != "POST" && placeholders.contains(.name)
+            && [.path, .id, .sha256].allSatisfy { !placeholders.contains($0) }
     }
 
     /// - Throws: ``RouteTemplateError`` with the place of the text.

@@ -3,6 +3,8 @@ enum RoutePlaceholder: Sendable, Hashable {
     /// The path of the bytes on this machine.
     case file
     case name, contentType, size, id, sha256
+    /// The path of the file in the folder that the client sends, `relativePath` of its metadata; the name without one.
+    case path
     /// The public id of the first token with the name of the token that created the upload.
     case token
     /// A value of the client's metadata.
@@ -14,6 +16,7 @@ enum RoutePlaceholder: Sendable, Hashable {
         case "file": self = .file
         case "name": self = .name
         case "contentType": self = .contentType
+        case "path": self = .path
         case "size": self = .size
         case "id": self = .id
         case "sha256": self = .sha256
@@ -31,6 +34,7 @@ enum RoutePlaceholder: Sendable, Hashable {
         case .file: "{file}"
         case .name: "{name}"
         case .contentType: "{contentType}"
+        case .path: "{path}"
         case .size: "{size}"
         case .id: "{id}"
         case .sha256: "{sha256}"
@@ -40,12 +44,12 @@ enum RoutePlaceholder: Sendable, Hashable {
     }
 
     /// For messages.
-    static let known = "{file}, {name}, {contentType}, {size}, {id}, {sha256}, {token} and {metadata.KEY}"
+    static let known = "{file}, {name}, {path}, {contentType}, {size}, {id}, {sha256}, {token} and {metadata.KEY}"
 
     /// Whether the value is text that the client chooses.
     var isClientText: Bool {
         switch self {
-        case .name, .contentType, .metadata: true
+        case .name, .path, .contentType, .metadata: true
         case .file, .size, .id, .sha256, .token: false
         }
     }
@@ -54,7 +58,7 @@ enum RoutePlaceholder: Sendable, Hashable {
     /// part of the id, which the upload gets before its first byte.
     var isKeyPart: Bool {
         switch self {
-        case .name, .contentType, .metadata, .token: true
+        case .name, .path, .contentType, .metadata, .token: true
         case .file, .size, .id, .sha256: false
         }
     }

@@ -11,9 +11,10 @@ struct RouteTemplate: Sendable, Equatable {
     /// The place of the text in a payload, which decides the form of a value in it.
     enum Context: Sendable, Equatable {
         case text
-        /// Values are percent-encoded. None has a slash or becomes a dot segment, and none chooses scheme or host.
+        /// Values are percent-encoded. None but `{path}` has a slash, none becomes a dot segment, and none chooses scheme or
+        /// host.
         case url
-        /// An absolute path. No value has a slash or becomes a dot segment.
+        /// An absolute path. No value but `{path}` has a slash, and none becomes a dot segment.
         case path
         /// As ``path``, without a slash at its start: the name of a file.
         case name
@@ -168,11 +169,20 @@ struct RouteTemplate: Sendable, Equatable {
             case .placeholder(let placeholder):
                 let value = try facts.value(of: placeholder)
                 if placeholder.isClientText { try check(value, of: placeholder, isPath: isPath) }
-                let text = context == .url ? Self.encoded(value) : value
-                result += text
-                guard isPath, placeholder != .file else { continue }
-                segment += text
-                hasValue = true
+                let isFolder = isPath && placeholder == .path
+                let names =
+                    isFolder ? value.split(separator: "/", omittingEmptySubsequences: false).map(String.init) : [value]
+                for (index, name) in names.enumerated() {
+                    if index > 0 {
+                        result += "/"
+                        try endSegment()
+                    }
+                    let text = context == .url ? Self.encoded(name) : name
+                    result += text
+                    guard isPath, placeholder != .file else { continue }
+                    segment += text
+                    hasValue = true
+                }
             }
         }
         if isPath { try endSegment() }
@@ -203,7 +213,7 @@ struct RouteTemplate: Sendable, Equatable {
             let problem: String? =
                 if scalar.properties.generalCategory == .control {
                     "a control character"
-                } else if isPath, scalar == "/" || scalar == "\\" {
+                } else if isPath, scalar == "/" && placeholder != .path || scalar == "\\" {
                     "“\(scalar)”, which a name in a path must not have"
                 } else if context == .header, !scalar.isASCII {
                     "“\(scalar)”, which a header value must not have"

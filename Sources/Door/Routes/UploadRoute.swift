@@ -47,6 +47,15 @@ package struct UploadRoute: Sendable {
         }
     }
 
+    /// ``RoutePayload/replacesByName`` of one of its commands. A unique key refuses the second file instead.
+    package var replacesByName: Bool {
+        switch action {
+        case .none: false
+        case .command(let command): uniqueKey == nil && command.payload.replacesByName
+        case .flow(let flow): uniqueKey == nil && flow.replacesByName
+        }
+    }
+
     var placeholders: Set<RoutePlaceholder> {
         let templates = [uniqueKey, orderingKey].compactMap(\.self).flatMap(\.placeholders)
         switch action {

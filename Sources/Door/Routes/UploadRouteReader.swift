@@ -181,7 +181,7 @@ struct UploadRouteReader {
             throw problem(
                 member,
                 "“\(member.name)” has \(other.text), and a key has only facts that several uploads share and that are "
-                    + "known at creation: {name}, {contentType}, {token} and {metadata.KEY}")
+                    + "known at creation: {name}, {path}, {contentType}, {token} and {metadata.KEY}")
         }
         guard !text.isEmpty else { throw problem(member, "“\(member.name)” is empty") }
         return template

@@ -45,8 +45,12 @@ struct DropPage: Sendable {
                     tag(.select, .the(.name, "route")) {
                         if !needsRoute { tag(.option, .the(.value, "")) { "none: keep it in the spool" } }
                         for name in names {
-                            let size = visit.services.context.routes.route(name)?.maxSize
-                            tag(.option, .the(.value, name), size.map { .data("max", "\($0)") }) {
+                            let known = visit.services.context.routes.route(name)
+                            let size = known?.maxSize
+                            tag(
+                                .option, .the(.value, name), size.map { .data("max", "\($0)") },
+                                known?.replacesByName == true ? .data("named", "1") : nil
+                            ) {
                                 size.map { "\(name) (up to \(Figures.bytes($0)))" } ?? name
                             }
                         }

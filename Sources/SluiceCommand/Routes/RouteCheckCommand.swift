@@ -65,6 +65,7 @@ struct RouteCheckCommand: AsyncParsableCommand {
         for route in routes {
             do throws(ExitError) {
                 show(route, try check.result(of: route, facts(route, sample.path)))
+                sayReplacement(route)
             } catch {
                 problems += 1
                 Output.flush()
@@ -82,6 +83,14 @@ struct RouteCheckCommand: AsyncParsableCommand {
             values[String(pair[..<equals])] = String(pair[pair.utf8.index(after: equals)...])
         }
         return route.sample(file: path, name: name, contentType: contentType, metadata: values)
+    }
+
+    private func sayReplacement(_ route: UploadRoute) {
+        guard route.replacesByName else { return }
+        Output.flush()
+        Diagnostics.say(
+            "\(file): The route “\(route.name)” sends files of one name to one target, where the later replaces the earlier, also "
+                + "from different folders; put {path}, {id} or {sha256} into the target, or a “uniqueKey” on the route")
     }
 
     /// The options that find the programs and the receivers of webhooks.

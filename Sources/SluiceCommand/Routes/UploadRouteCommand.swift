@@ -19,9 +19,10 @@ struct UploadRouteCommand: ParsableCommand {
             A route has a “command” or a “flow”, or neither: then the upload stays in the spool. It may have “qos”, \
             “uniqueKey”, “orderingKey”, “retryLimit”, “maxSize” and “retention” (how long the file is kept after the success).
 
-            Strings of a payload may have {file} (the path of the bytes), {name}, {contentType}, {size}, {id}, {sha256}, {token} \
-            and {metadata.KEY}; “{{” and “}}” stand for braces. In a URL a value is percent-encoded, and one with a slash is \
-            refused.
+            Strings of a payload may have {file} (the path of the bytes), {name}, {path} (of the file in the folder that the \
+            client sends, else its name), {contentType}, {size}, {id}, {sha256}, {token} and {metadata.KEY}; “{{” and “}}” stand \
+            for braces. In a URL a value is percent-encoded, and one with a slash is refused, but for {path}. Names that are \
+            longer than a file system or S3 takes are refused at the creation of the upload.
 
             EXAMPLES
               sluice route list

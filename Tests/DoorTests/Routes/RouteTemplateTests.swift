@@ -44,7 +44,7 @@ struct RouteTemplateTests {
 
     @Test func `the known placeholders are named where one is unknown`() {
         let error = #expect(throws: RouteTemplateError.self) { try RouteTemplate("{filename}") }
-        #expect(error?.problem.contains("{name}, {contentType}") == true)
+        #expect(error?.problem.contains("{name}, {path}, {contentType}") == true)
     }
 
     @Test(arguments: [
@@ -71,6 +71,29 @@ struct RouteTemplateTests {
         }
     }
 
+    @Test func `the path in the folder of a client is several segments, each checked`() throws {
+        let inFolder = facts("x y.txt", ["relativePath": "a/b ü/x y.txt"])
+        #expect(try filled("https://h/in/{path}", .url, inFolder) == "https://h/in/a/b%20%C3%BC/x%20y.txt")
+        #expect(try filled("https://h/in?p={path}", .url, inFolder) == "https://h/in?p=a%2Fb%20%C3%BC%2Fx%20y.txt")
+        #expect(try filled("/srv/{path}", .path, inFolder) == "/srv/a/b ü/x y.txt")
+        #expect(try filled("in/{path}.gz", .key, inFolder) == "in/a/b ü/x y.txt.gz")
+        for path in ["", "null"] {
+            #expect(try filled("in/{path}", .key, facts("x", ["relativePath": path])) == "in/x")
+        }
+        for path in ["../x", "a/../x", "a//x", "/x", "a/", "a/./x", "a\\x", "a/\u{0}"] {
+            for (text, context) in [
+                ("https://h/in/{path}", RouteTemplate.Context.url), ("file:///srv/{path}", .url),
+                ("/srv/{path}", .path),
+                ("in/{path}", .name), ("in/{path}", .key),
+            ] {
+                #expect(throws: RouteTemplateError.self, "\(path) in \(text)") {
+                    try filled(text, context, facts("x", ["relativePath": path]))
+                }
+            }
+        }
+        #expect(throws: RouteTemplateError.self) { try RouteTemplate("https://{path}/", .url) }
+    }
+
     @Test(arguments: [
         ("/srv/{name}", RouteTemplate.Context.path, 255), ("/srv/x{name}", .path, 254), ("{name}", .name, 255),
         ("file:///srv/{name}", .url, 255), ("in/{name}", .key, 1021),
@@ -84,6 +107,14 @@ struct RouteTemplateTests {
         let error = #expect(throws: RouteTemplateError.self) { try filled(text, context, facts(name + "x")) }
         #expect(error?.problem.contains("shorten the name") == true)
         #expect(try filled("https://h/in/{name}", .url, facts(name + "x")).hasPrefix("https://h/in/"))
+    }
+
+    @Test func `a path that is longer than a file system takes is refused`() throws {
+        let folder = String(repeating: String(repeating: "d", count: 254) + "/", count: 17)
+        #expect(throws: RouteTemplateError.self) {
+            try filled("/srv/{path}", .path, facts("x", ["relativePath": folder + "x"]))
+        }
+        #expect(try filled("{file}", .path) == "/data/spool/x")
     }
 
     @Test func `dots that a template and a value make together are refused`() throws {

@@ -154,6 +154,22 @@ struct UploadRouteResultTests {
         #expect(throws: UploadError.self) { try rules.shardByte(for: facts, length: 5) }
     }
 
+    @Test(arguments: [
+        (#"{command: {type: upload, payload: {to: "https://h/in/{name}"}}}"#, true),
+        (#"{command: {type: upload, payload: {to: "https://h/in/{metadata.album}/{name}"}}}"#, true),
+        (#"{command: {type: s3, payload: {endpoint: "https://h", bucket: b, key: "in/{name}"}}}"#, true),
+        (#"{command: {type: upload, payload: {to: "https://h/in/{path}"}}}"#, false),
+        (#"{command: {type: upload, payload: {to: "https://h/in/{id}/{name}"}}}"#, false),
+        (#"{command: {type: upload, payload: {to: "https://h/in/{name}", method: POST}}}"#, false),
+        (#"{command: {type: upload, payload: {to: "https://h/in/{name}"}}, uniqueKey: "{name}"}"#, false),
+        (#"{command: {type: upload, payload: {to: "https://h/in/", headers: {X-Name: "{name}"}}}}"#, false),
+        (#"{flow: {nodes: {n: {type: upload, payload: {file: "{file}", to: "https://h/{name}"}}}}}"#, true),
+        ("{}", false),
+    ])
+    func `a route tells whether it sends files of one name to one target`(text: String, replaces: Bool) throws {
+        #expect(try route(text).replacesByName == replaces)
+    }
+
     @Test func `an upload is refused at its creation by size, missing facts, values and long keys`() throws {
         let route = try route(
             #"{command: {type: upload, payload: {to: "https://h.example.com/{name}"}}, maxSize: 10, orderingKey: "k{metadata.album}"}"#

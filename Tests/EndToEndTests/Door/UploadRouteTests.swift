@@ -66,6 +66,18 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a check names the routes that send files of one name to one target`() async throws {
+            try await Installation.with { installation in
+                for (target, isNamed) in [("{name}", true), ("{path}", false), ("{id}/{name}", false)] {
+                    let text = "routes:\n  a:\n    command: {type: upload, payload: {to: \"https://h/in/\(target)\"}}\n"
+                    let file = try installation.directory.file("routes.yaml", Array(text.utf8))
+                    let checked = try await installation.sluice("route", "check", file)
+                    #expect(checked.code == 0, "\(checked.errors)")
+                    #expect(checked.errors.contains("put {path}, {id} or {sha256}") == isNamed, "\(checked.errors)")
+                }
+            }
+        }
+
         @Test func `the routes of the example configuration can be used`() async throws {
             try await Installation.with { installation in
                 let example = "\(Installation.repository)/deploy/sluice.example.yaml"
