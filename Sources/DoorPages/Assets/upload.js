@@ -4,7 +4,6 @@
   if (!form) return;
   const list = document.getElementById("transfers");
   const inputs = form.querySelectorAll("input[type=file]");
-  const route = form.querySelector("select[name=route]");
   const endpoint = form.dataset.endpoint;
   const slice = 8 << 20;
   const ended = ["done", "cancelled", "refused"];
@@ -16,34 +15,23 @@
   };
   const duration = (s) => s < 60 ? Math.ceil(s) + " s" : s < 3600 ? Math.ceil(s / 60) + " min" : (s / 3600).toFixed(1) + " h";
   const base64 = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
-  const limit = () => {
-    const option = route && route.selectedOptions[0];
-    return Number(option && option.dataset.max || form.dataset.max);
-  };
+  const option = () => form.querySelector("select[name=route]")?.selectedOptions[0];
+  const limit = () => Number(option()?.dataset.max || form.dataset.max);
 
-  // A file that was begun before a reload goes on from the offset that the server has.
-  const stored = {
-    key: (file, path) => "sluice-upload " + [endpoint, route ? route.value : "", path, file.size, file.lastModified].join("|"),
-    get: (key) => { try { return localStorage.getItem(key); } catch { return null; } },
-    set: (key, url) => { try { localStorage.setItem(key, url); } catch { /* It then begins again after a reload. */ } },
-    remove: (key) => { try { localStorage.removeItem(key); } catch { /* As above. */ } },
-  };
+  // A file that was begun before a reload continues at the offset of the server.
+  const keyOf = (file, path) => "sluice-upload " + [endpoint, option()?.value, path, file.size, file.lastModified].join("|");
+  const stored = (verb, ...rest) => { try { return localStorage[verb + "Item"](...rest); } catch { return null; } };
 
-  const element = (name, className, text) => {
-    const el = document.createElement(name);
-    if (className) el.className = className;
-    if (text) el.textContent = text;
-    return el;
-  };
+  const element = (name, className = "", textContent = "") =>
+    Object.assign(document.createElement(name), { className, textContent });
 
   class Transfer {
-    // The path is that in a folder, or the name.
     constructor(file, path, key) {
       this.file = file;
       this.path = path;
       this.key = key;
-      this.routeName = route ? route.value : "";
-      this.url = stored.get(this.key);
+      this.routeName = option()?.value || "";
+      this.url = stored("get", this.key);
       this.offset = 0;
       this.state = "waiting";
       this.failures = 0;
@@ -53,8 +41,7 @@
       name.append(element("bdi", "", path));
       this.bar = element("progress");
       this.bar.max = 1000;
-      this.bar.value = 0;
-      this.bar.setAttribute("aria-label", "Progress of " + path);
+      this.bar.ariaLabel = "Progress of " + path;
       const prog = element("span", "prog");
       this.share = element("span", "num", "0 %");
       prog.append(this.bar, this.share);
@@ -62,7 +49,7 @@
       this.toggle = element("button", "quiet", "pause");
       this.end = element("button", "quiet", "cancel");
       for (const button of [this.toggle, this.end]) button.type = "button";
-      this.toggle.onclick = () => this.state === "paused" || this.state === "failed" ? this.resume() : this.pause();
+      this.toggle.onclick = () => ["paused", "failed"].includes(this.state) ? this.resume() : this.pause();
       this.end.onclick = () => this.cancel();
       row.append(name, element("span", "num dim", size(file.size)), prog, this.word, this.toggle, this.end);
       list.append(row);
@@ -70,15 +57,12 @@
     }
 
     show(text) {
-      const done = this.offset, total = this.file.size;
-      const value = total ? Math.floor(done / total * 1000) : 1000;
+      const value = this.file.size ? Math.floor(this.offset / this.file.size * 1000) : 1000;
       this.bar.value = value;
       this.share.textContent = Math.floor(value / 10) + " %";
       this.row.dataset.state = this.state;
       this.toggle.textContent = this.state === "paused" ? "resume" : this.state === "failed" ? "try again" : "pause";
-      for (const button of [this.toggle, this.end]) {
-        button.setAttribute("aria-label", button.textContent + " " + this.path);
-      }
+      for (const button of [this.toggle, this.end]) button.ariaLabel = button.textContent + " " + this.path;
       this.toggle.hidden = this.end.hidden = ended.includes(this.state);
       this.word.classList.toggle("bad", this.state === "failed" || this.state === "refused");
       this.word.textContent = text || this.state;
@@ -114,29 +98,27 @@
       });
     }
 
-    reason(xhr) {
-      try { return JSON.parse(xhr.responseText).detail; } catch { return "status " + xhr.status; }
-    }
-
-    // Room on the disk does not come by waiting: a person makes it, and then tries again.
+    // Room on the disk (507) does not come by waiting.
     refusal(xhr) {
+      let reason;
+      try { reason = JSON.parse(xhr.responseText).detail; } catch { /* Not of the door. */ }
       const isFinal = xhr.status < 500 && ![408, 409, 423, 425, 429].includes(xhr.status);
-      return Object.assign(new Error(this.reason(xhr)), { isFinal, isOver: xhr.status === 507 });
+      return Object.assign(new Error(reason || "status " + xhr.status), { isFinal, isOver: xhr.status === 507 });
     }
 
     async create() {
       const pairs = [["filename", this.file.name], ["filetype", this.file.type]];
       if (this.path !== this.file.name) pairs.push(["relativePath", this.path]);
-      const metadata = pairs.filter((pair) => pair[1]).map((pair) => pair[0] + " " + base64(pair[1])).join(",");
+      const metadata = pairs.filter(([, value]) => value).map(([name, value]) => name + " " + base64(value)).join(",");
       const url = endpoint + (this.routeName ? "?route=" + encodeURIComponent(this.routeName) : "");
-      // A creation whose response is lost is repeated, and finds its upload.
+      // A repeated creation finds its upload.
       this.creation ||= crypto.getRandomValues(new Uint8Array(16)).join("-");
       const xhr = await this.request("POST", url, {
         "Upload-Length": String(this.file.size), "Upload-Metadata": metadata, "Idempotency-Key": '"' + this.creation + '"',
       });
       if (xhr.status !== 201) throw this.refusal(xhr);
       this.url = new URL(xhr.getResponseHeader("Location"), location.href).pathname;
-      stored.set(this.key, this.url);
+      stored("set", this.key, this.url);
       this.creation = "";
       this.offset = 0;
     }
@@ -147,9 +129,8 @@
       const isSame = Number(xhr.getResponseHeader("Upload-Length")) === this.file.size;
       const isThere = [200, 204].includes(xhr.status);
       if (isThere && isSame && offset >= 0) { this.offset = offset; return; }
-      // Busy doors: 423.
       if (!isThere && ![404, 410].includes(xhr.status)) throw this.refusal(xhr);
-      stored.remove(this.key);
+      stored("remove", this.key);
       this.url = null;
     }
 
@@ -182,13 +163,12 @@
           await this.send();
           if (this.state !== "sending") break;
           this.state = "done";
-          stored.remove(this.key);
+          stored("remove", this.key);
           this.show("done");
         } catch (error) {
           if (this.state !== "sending") break;
-          if (error.isFinal) { this.state = "refused"; stored.remove(this.key); this.show(error.message); break; }
-          this.failures += 1;
-          if (this.failures > 20 || error.isOver) { this.state = "failed"; this.show(error.message); break; }
+          if (error.isFinal) { this.state = "refused"; stored("remove", this.key); this.show(error.message); break; }
+          if (++this.failures > 20 || error.isOver) { this.state = "failed"; this.show(error.message); break; }
           const wait = Math.min(500 * 2 ** this.failures, 15000) * (0.75 + Math.random() / 2);
           this.show(error.message + ", again in " + duration(wait / 1000));
           await new Promise((resolve) => { this.wake = resolve; setTimeout(resolve, wait); });
@@ -201,16 +181,16 @@
       const runs = this.state === "sending";
       this.state = "paused";
       this.show();
-      if (runs) { if (this.xhr) this.xhr.abort(); if (this.wake) this.wake(); }
+      if (runs) { this.xhr?.abort(); this.wake?.(); }
     }
 
     resume() { this.failures = 0; this.state = "waiting"; this.show(); queue.next(); }
 
     async cancel() {
       this.state = "cancelled";
-      if (this.xhr) this.xhr.abort();
-      if (this.wake) this.wake();
-      stored.remove(this.key);
+      this.xhr?.abort();
+      this.wake?.();
+      stored("remove", this.key);
       this.show();
       if (this.url) { try { await this.request("DELETE", this.url, {}); } catch { /* It expires. */ } }
       queue.next();
@@ -220,14 +200,16 @@
   const queue = {
     transfers: [],
     add(file, path) {
-      const key = stored.key(file, path);
-      // A file that is chosen twice is one transfer: two would send the same bytes to one upload.
+      const key = keyOf(file, path);
+      // A file that is chosen twice is one transfer.
       if (this.transfers.some((t) => t.key === key && !ended.includes(t.state))) return;
       const transfer = new Transfer(file, path, key);
-      if (file.size > limit()) {
-        transfer.state = "refused";
-        transfer.show("larger than " + size(limit()) + ", the limit" + (transfer.routeName ? " of the route" : ""));
-      } else this.transfers.push(transfer);
+      // The second would replace the first.
+      const twin = option()?.dataset.named && this.transfers.find((t) => t.routeName === transfer.routeName
+        && t.file.name === file.name && (t.path !== path || t.state !== "done") && !["cancelled", "refused"].includes(t.state));
+      const problem = file.size > limit() ? "larger than " + size(limit()) + ", the limit"
+        : twin && "the route sends it to the place of " + twin.path + ": rename it";
+      if (problem) { transfer.state = "refused"; transfer.show(problem); } else this.transfers.push(transfer);
     },
     next() {
       const running = this.transfers.filter((t) => t.state === "sending").length;
@@ -238,7 +220,7 @@
     for (const file of files) queue.add(file, file.webkitRelativePath || file.name);
     queue.next();
   };
-  // The files of a folder that was dropped; a reader gives at most 100 entries at a time.
+  // A reader of a dropped folder gives at most 100 entries at a time.
   const walk = async (entry) => {
     if (entry.isFile) {
       const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
@@ -253,8 +235,8 @@
     }
   };
   const takeTransfer = async (transfer) => {
-    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry && item.webkitGetAsEntry());
-    if (!entries.some((entry) => entry && entry.isDirectory)) return take(transfer.files);
+    const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.());
+    if (!entries.some((entry) => entry?.isDirectory)) return take(transfer.files);
     for (const entry of entries) if (entry) await walk(entry);
     queue.next();
   };
@@ -268,7 +250,7 @@
     form.classList.remove("over");
     takeTransfer(event.dataTransfer);
   });
-  document.addEventListener("paste", (event) => { if (event.clipboardData.files.length) take(event.clipboardData.files); });
+  document.addEventListener("paste", (event) => take(event.clipboardData.files));
   addEventListener("beforeunload", (event) => {
     if (queue.transfers.some((t) => t.state === "sending")) event.preventDefault();
   });

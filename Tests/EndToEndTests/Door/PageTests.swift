@@ -11,7 +11,11 @@ extension EndToEndTests {
         /// A door with commands of several statuses, one with a hostile name, flows, a batch, a limit and a pause.
         private static func with(_ body: (Installation, DoorRig) async throws -> Void) async throws {
             try await Installation.with { installation in
-                let settings = "door: {maxUploadSize: 64MiB, uploadQuota: 80MiB, minFreeSpace: 1MiB}\n"
+                let settings = """
+                    door: {maxUploadSize: 64MiB, uploadQuota: 80MiB, minFreeSpace: 1MiB}
+                    routes: {named: {command: {type: upload, payload: {to: "https://a.invalid/in/{name}", method: PUT}}}}
+
+                    """
                 try FileManager.default.createDirectory(
                     atPath: installation.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700]
                 )
@@ -108,7 +112,9 @@ extension EndToEndTests {
                 }
                 let films = uploads.filter { $0.facts.fileName == "film.bin" }
                 let film = try #require(films.first)
-                #expect(films.count == 1 && uploads.count == 6)
+                #expect(films.count == 1 && uploads.count { $0.facts.route == nil } == 6)
+                #expect(
+                    Set(uploads.filter { $0.facts.route == "named" }.map(\.facts.fileName)) == ["x.txt"])
                 #expect(door.bytes("/\(film.id)") == bytes)
             }
         }

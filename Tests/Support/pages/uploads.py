@@ -91,6 +91,27 @@ def given():
     check("larger than" in row("huge.bin").text, row("huge.bin").text)
 
 
+def choose_route(name):
+    driver.execute_script("document.querySelector('select[name=route]').value = arguments[0]", name)
+
+
+def twins():
+    """Two files of one name, whose route sends both to one target: the second is refused before it is sent."""
+    folder = os.path.join(os.path.dirname(orders), "twins")
+    names = []
+    for part in ["a", "b"]:
+        os.makedirs(f"{folder}/{part}", exist_ok=True)
+        with open(f"{folder}/{part}/x.txt", "w") as file:
+            file.write(part)
+        names.append(f"twins/{part}/x.txt")
+    choose_route("named")
+    find("#folder").send_keys(folder)
+    until("the end of both", lambda: sorted(str(state(name)) for name in names) == ["done", "refused"])
+    done, refused = sorted(names, key=state)
+    check(f"place of {done}" in row(refused).text, row(refused).text)
+    choose_route("")
+
+
 def interrupted(path):
     """One file through a pause, a reload, a lost connection and the death of the door."""
     name = os.path.basename(path)
@@ -143,5 +164,6 @@ def upload():
     log_in()
     driver.get(base + "/upload")
     given()
+    twins()
     interrupted(os.path.join(os.path.dirname(orders), "film.bin"))
     refused(os.path.join(os.path.dirname(orders), "film.bin"))
