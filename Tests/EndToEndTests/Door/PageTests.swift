@@ -114,7 +114,7 @@ extension EndToEndTests {
                 let film = try #require(films.first)
                 #expect(films.count == 1 && uploads.count { $0.facts.route == nil } == 6)
                 #expect(
-                    Set(uploads.filter { $0.facts.route == "named" }.map(\.facts.fileName)) == ["x.txt"])
+                    Set(uploads.filter { $0.facts.route == "named" }.map(\.facts.fileName)) == ["x.txt", "busy.bin"])
                 #expect(door.bytes("/\(film.id)") == bytes)
             }
         }

@@ -28,6 +28,17 @@ XMLHttpRequest.prototype.send = function (body) {
   return send.call(this, body);
 };
 """
+# Answers the next HEAD with a status of this script.
+answer = """
+globalThis.answer = (status) => {
+  const open = XMLHttpRequest.prototype.open;
+  globalThis.answers = 0;
+  XMLHttpRequest.prototype.open = function (method, ...rest) {
+    if (method === "HEAD" && answers++ === 0) Object.defineProperty(this, "status", { value: status });
+    return open.call(this, method, ...rest);
+  };
+};
+"""
 transfer = """
 globalThis.transfer = (...files) => {
   const transfer = new DataTransfer();
@@ -112,6 +123,35 @@ def twins():
     choose_route("")
 
 
+def busy():
+    """A door that is busy at the question for the offset is asked again, and no byte is sent twice."""
+    path = os.path.join(os.path.dirname(orders), "busy.bin")
+    with open(path, "wb") as file:
+        file.write(bytes(4 << 20))
+    known = {target for _, target, _ in evaluate("log")}
+    throughput(1 << 20)
+    choose_route("named")
+    find("#file").send_keys(path)
+    for status in [423, 409, 408]:
+        until("the first bytes", lambda: state("busy.bin") == "sending" and value("busy.bin") > 0)
+        button("busy.bin", "pause").click()
+        until("the pause", lambda: state("busy.bin") == "paused")
+        held = value("busy.bin")
+        evaluate(f"answer({status})")
+        button("busy.bin", "resume").click()
+        until(f"the second question after {status}", lambda: evaluate("answers") > 1)
+        until("more bytes", lambda: state("busy.bin") == "sending" and value("busy.bin") > held)
+    throughput(-1)
+    is_done("busy.bin")
+    choose_route("")
+    offsets = {target: 0 for _, target, _ in evaluate("log") if target not in known}
+    check(len(offsets) == 1, f"the file has begun {len(offsets)} uploads")
+    for kind, target, offset in evaluate("log"):
+        if target in offsets:
+            check(kind == "stated" or offset >= offsets[target], f"bytes from {offset} are sent again")
+            offsets[target] = max(offsets[target], offset)
+
+
 def interrupted(path):
     """One file through a pause, a reload, a lost connection and the death of the door."""
     name = os.path.basename(path)
@@ -161,9 +201,11 @@ def refused(path):
 def upload():
     before_pages(record)
     before_pages(transfer)
+    before_pages(answer)
     log_in()
     driver.get(base + "/upload")
     given()
     twins()
+    busy()
     interrupted(os.path.join(os.path.dirname(orders), "film.bin"))
     refused(os.path.join(os.path.dirname(orders), "film.bin"))
