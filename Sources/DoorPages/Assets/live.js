@@ -2,36 +2,36 @@
 (() => {
   const $ = (selector, root = document) => root.querySelector(selector);
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const two = (number) => String(number).padStart(2, "0");
   const body = document.body;
 
-  // Times: the page has UTC, a reader has a zone.
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // Times: the page has UTC, a reader has a zone. Swedish: 2026-11-29 09:02:03.
+  const stamp = new Intl.DateTimeFormat("sv", { dateStyle: "short", timeStyle: "medium" });
+  const { timeZone } = stamp.resolvedOptions();
   const age = (milliseconds) => {
     const s = Math.max(0, Math.floor(milliseconds / 1000));
     return s < 60 ? s + "s" : s < 3600 ? Math.floor(s / 60) + "m"
       : s < 86400 ? Math.floor(s / 3600) + "h" : Math.floor(s / 86400) + "d";
   };
-  const clock = (t) => two(t.getHours()) + ":" + two(t.getMinutes()) + ":" + two(t.getSeconds());
+  const clock = (t) => stamp.format(t).slice(11);
   const localise = (root, selector = "time[datetime]") => {
     const now = new Date();
     for (const el of all(selector, root)) {
       const t = new Date(el.dateTime);
       if (isNaN(t)) continue;
-      const date = two(t.getMonth() + 1) + "-" + two(t.getDate());
+      const full = stamp.format(t);
       const text = "age" in el.dataset ? age(now - t)
         : "exact" in el.dataset ? clock(t) + "." + String(t.getMilliseconds()).padStart(3, "0")
-        : t.toDateString() === now.toDateString() ? clock(t) : date + " " + clock(t).slice(0, 5);
+        : t.toDateString() === now.toDateString() ? clock(t) : full.slice(5, 16);
       if (el.textContent !== text) el.textContent = text;
-      const title = t.getFullYear() + "-" + date + " " + clock(t) + " " + zone;
+      const title = full + " " + timeZone;
       if (el.title !== title) el.title = title;
     }
   };
 
-  // Live: an event makes the page read itself again, and takes over what differs. Nothing moves under the pointer or the
-  // focus: a section in use stays as it is but for the values in it, and new rows of a list are only counted.
+  // An event makes a page read itself. Nothing moves under the pointer or the focus: a section in use stays but for
+  // the values in it, and new rows of a list are only counted.
   const state = $("#live");
-  let paused = false, source = null, begun = 0, request = null, timer = 0, lastRead = 0;
+  let paused = false, port = null, isOpen = false, begun = 0, request = null, timer = 0, lastRead = 0;
   let last = Date.now(), stale = false, over = false;
   const say = (text, tone, href) => {
     if (!state) return;
@@ -68,15 +68,12 @@
   const apply = (next) => {
     for (const el of all("[data-script]", next)) el.hidden = false;
     localise(next);
-    const sections = index(all("[data-s]", next), (el) => el.dataset.s);
-    for (const section of all("[data-s]")) {
-      const other = sections.get(section.dataset.s);
-      if (other && !isHeld(section)) morph(section, other);
-    }
-    const parts = index(all("[data-k]", next), (el) => el.dataset.k);
-    for (const el of all("[data-k]")) {
-      const other = parts.get(el.dataset.k);
-      if (other && !el.contains(document.activeElement)) morph(el, other);
+    for (const [name, isBusy] of [["s", isHeld], ["k", (el) => el.contains(document.activeElement)]]) {
+      const others = index(all("[data-" + name + "]", next), (el) => el.dataset[name]);
+      for (const el of all("[data-" + name + "]")) {
+        const other = others.get(el.dataset[name]);
+        if (other && !isBusy(el)) morph(el, other);
+      }
     }
     const rows = index(all("#list tbody tr", next), rowKey);
     for (const row of list()) {
@@ -95,25 +92,23 @@
     last = Date.now();
     stale = over = false;
     if (paused) return;
-    if ($("#live.on", next)) say("live", "on"); else say("no coordinator", "off");
+    if (!$("#live.on", next)) say("no coordinator", "off");
+    else if (isOpen) say("live", "on"); else say("every 2 s, without a stream", "late");
   };
   const read = () => {
     if (request || document.hidden || !state) return;
     lastRead = Date.now();
-    const url = new URL(location.href);
-    url.searchParams.delete("notice");
     const xhr = request = new XMLHttpRequest();
-    xhr.open("GET", url);
+    xhr.open("GET", location.href);
     xhr.responseType = "document";
     xhr.timeout = 5000;
     xhr.onloadend = () => {
       request = null;
       const path = xhr.responseURL && new URL(xhr.responseURL).pathname;
-      if (xhr.status === 200 && xhr.response && path === url.pathname) {
+      if (xhr.status === 200 && xhr.response && path === location.pathname) {
         if (paused) return;
         apply(xhr.response);
-        if (!source) start();
-      } else if (path && path !== url.pathname) {
+      } else if (path && path !== location.pathname) {
         over = true;
         stop();
         say("session ended: log in", "off", xhr.responseURL);
@@ -126,22 +121,27 @@
     const wait = Math.max(0, lastRead + 1000 - Date.now());
     timer = setTimeout(() => { timer = 0; if (!paused) read(); }, wait);
   };
-  const stop = () => { if (source) source.close(); source = null; };
+  // A worker has the stream of all windows. Without one a page is read each 2 s.
+  const types = globalThis.trustedTypes?.createPolicy("sluice", { createScriptURL: () => body.dataset.stream });
+  const stop = () => { if (port) port.postMessage(""); isOpen = false; };
   const start = () => {
-    stop();
-    if (paused || over || document.hidden || !state || !body.dataset.events) return;
+    if (paused || over || document.hidden || !state || !globalThis.SharedWorker) return;
     begun = Date.now();
-    source = new EventSource(body.dataset.events);
-    source.onopen = wanted;
-    for (const name of ["message", "view"]) source.addEventListener(name, wanted);
-    source.onerror = () => { sayStale(); wanted(); };
+    try {
+      port ||= new SharedWorker(types ? types.createScriptURL("") : body.dataset.stream).port;
+    } catch { return; }
+    port.onmessage = ({ data }) => {
+      if (isOpen && !data) sayStale();
+      isOpen = data;
+      wanted();
+    };
+    port.postMessage(body.dataset.events);
   };
   const tick = () => {
     localise(document, "time[data-age]");
     if (document.hidden || paused || !state) return;
     const now = Date.now();
-    const isOpen = source?.readyState === EventSource.OPEN;
-    if (source?.readyState === EventSource.CLOSED && now - begun > 5000) start();
+    if (!isOpen && now - begun > 5000) start();
     if (now - lastRead > (over ? 10000 : isOpen && !stale ? 8000 : 2000)) wanted();
     if (now - last > 15000) sayStale();
   };
@@ -156,11 +156,9 @@
     start();
     wanted();
   });
-  addEventListener("offline", () => { stop(); sayStale(); });
-  addEventListener("online", () => { start(); wanted(); });
   addEventListener("pagehide", stop);
 
-  // Questions and copies.
+  const menus = () => all("header details[open]");
   const ticked = () => all("#list input[name=id]:checked");
   document.addEventListener("submit", (event) => {
     const button = event.submitter;
@@ -172,18 +170,16 @@
     if ((!isOfList || count) && !confirm(question[0].toUpperCase() + question.slice(1))) event.preventDefault();
   });
   document.addEventListener("click", (event) => {
-    for (const menu of all("header details[open]")) if (!menu.contains(event.target)) menu.open = false;
+    for (const menu of menus()) if (!menu.contains(event.target)) menu.open = false;
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const text = $("#" + CSS.escape(button.dataset.copy)).textContent;
     navigator.clipboard.writeText(text).then(() => { button.textContent = "copied"; });
   });
-  const everyRow = $("#every");
-  if (everyRow) everyRow.addEventListener("change", () => {
-    for (const box of all("#list input[name=id]")) box.checked = everyRow.checked;
+  $("#every")?.addEventListener("change", ({ target }) => {
+    for (const box of all("#list input[name=id]")) box.checked = target.checked;
   });
 
-  // Keys.
   const rows = () => all("[data-row], #list tbody tr").filter((el) => el.offsetParent);
   const here = () => $(".here");
   const move = (step) => {
@@ -212,31 +208,24 @@
     const button = $(".acts button[data-key=" + key + "]");
     if (button) button.form.requestSubmit(button); else verb(name);
   };
-  const pages = {
-    o: "", c: "commands", l: "links", w: "workers", u: "uploads", f: "flows", b: "batches", s: "schedules", m: "limits",
-    n: "upload",
-  };
   let goes = 0;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = event.target.closest("input:not([type=checkbox]):not([type=radio]), select, textarea");
     if (event.key === "Escape") {
       if (field) field.blur();
-      for (const menu of all("header details[open]")) { menu.open = false; $("summary", menu).focus(); }
+      for (const menu of menus()) { menu.open = false; $("summary", menu).focus(); }
       return;
     }
     if (field) return;
-    if (Date.now() - goes < 1500 && event.key in pages) {
-      goes = 0;
-      location.assign(body.dataset.root + pages[event.key]);
-      return;
-    }
+    const link = Date.now() - goes < 1500 && $("nav [data-go='" + CSS.escape(event.key) + "']");
+    if (link) { goes = 0; location.assign(link.href); return; }
     switch (event.key) {
       case "/": {
         const box = $("#search");
         if (!box) break;
         event.preventDefault();
-        for (const menu of all("header details.pages")) menu.open = true;
+        $("header details.pages").open = true;
         box.focus();
         box.select();
         break;

@@ -10,6 +10,7 @@ enum Assets {
     private static let all: [String: (type: String, bytes: [UInt8])] = [
         "style.css": ("text/css; charset=utf-8", PackageResources.style_css),
         "live.js": ("text/javascript; charset=utf-8", PackageResources.live_js),
+        "stream.js": ("text/javascript; charset=utf-8", PackageResources.stream_js),
         "upload.js": ("text/javascript; charset=utf-8", PackageResources.upload_js),
         "icon.svg": ("image/svg+xml", PackageResources.icon_svg),
     ]

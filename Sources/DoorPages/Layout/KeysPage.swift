@@ -11,10 +11,8 @@ struct KeysPage: Sendable {
         (["/"], "search: the part of an id, a file name, or a reason"),
         (["j", "k"], "the next and the previous row"), (["Enter"], "open the row"), (["x"], "tick the row"),
         (["r"], "retry the row, or the command of the page"), (["c"], "cancel it, after a question"),
-        (["g", "o"], "overview"), (["g", "c"], "commands"), (["g", "l"], "links"), (["g", "w"], "workers"),
-        (["g", "u"], "uploads"), (["g", "f"], "flows"), (["g", "b"], "batches"), (["g", "s"], "schedules"),
-        (["g", "m"], "limits"),
-        (["g", "n"], "upload a file"),
+    ]
+    private static let otherKeys: [(keys: [String], meaning: String)] = [
         (["p"], "pause live updates, and go on"), (["?"], "this page"), (["Esc"], "leave a field, close a menu"),
     ]
 
@@ -24,7 +22,8 @@ struct KeysPage: Sendable {
             tag(.section, .class("panel"), .the(.label, "Keys")) {
                 tag(.p, .class("dim")) { "They need the script, and are off in fields." }
                 tag(.dl, .class("facts")) {
-                    for entry in keys {
+                    let pages = PageSection.allCases.map { (keys: ["g", $0.key], meaning: "the page “\($0.title)”") }
+                    for entry in keys + pages + otherKeys {
                         tag(.dt) {
                             for (index, key) in entry.keys.enumerated() {
                                 if index > 0 { " " }

@@ -45,7 +45,7 @@ struct PageFrame {
     private func body(_ content: HTML) -> HTML {
         tag(
             .body, .data("events", url(PageLink("api", "v1", "events", query: [("stream", "view")]))),
-            .data("root", url(.overview))
+            .data("root", url(.overview)), .data("stream", url(.asset("stream.js")))
         ) {
             tag(.a, .class("skip"), .href(url.fragment("main"))) { "Skip to the content" }
             header
@@ -78,7 +78,9 @@ struct PageFrame {
     }
 
     private func link(_ entry: PageSection) -> HTML {
-        tag(.a, .href(url(entry.link)), entry == section ? .the(.current, "page") : nil) { entry.title }
+        tag(
+            .a, .href(url(entry.link)), .data("go", entry.key), entry == section ? .the(.current, "page") : nil
+        ) { entry.title }
     }
 
     private var search: HTML {

@@ -9,6 +9,15 @@ enum PageSection: String, CaseIterable {
         }
     }
 
+    /// The key after “g” that leads to the page.
+    var key: String {
+        switch self {
+        case .upload: "n"
+        case .limits: "m"
+        default: String(rawValue.prefix(1))
+        }
+    }
+
     var link: PageLink {
         switch self {
         case .overview: .overview

@@ -12,12 +12,12 @@ const [timeout, interval, now] = [setTimeout, setInterval, Date.now], begun = no
 Date.now = () => begun + (now() - begun) * factor;
 setTimeout = (body, time, ...rest) => timeout(body, time / factor, ...rest);
 setInterval = (body, time, ...rest) => interval(body, time / factor, ...rest);
-EventSource = class extends EventTarget {
-  static OPEN = 1;
-  static CLOSED = 2;
-  readyState = 1;
-  timer = interval(() => this.dispatchEvent(new Event("view")), 250 / factor);
-  close() { clearInterval(this.timer); }
+SharedWorker = class {
+  timer = 0;
+  port = { postMessage: (url) => {
+    clearInterval(this.timer);
+    if (url) this.timer = interval(() => this.port.onmessage({ data: true }), 250 / factor);
+  } };
 };
 globalThis.reads = 0;
 const send = XMLHttpRequest.prototype.send;
@@ -188,6 +188,35 @@ def endurance(path, updates=60):
     cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
 
 
+def streams():
+    """The streams of pages that the door has open."""
+    metrics = evaluate("fetch('/metrics').then((answer) => answer.text())")
+    return int(re.search(r'sluice_sse_subscribers\{[^}]*stream="view"[^}]*\} (\d+)', metrics)[1])
+
+
+def windows():
+    """Windows share one stream, so that the seventh opens too; without a shared worker a page says that it has none."""
+    page = driver.current_window_handle
+    others = []
+    for _ in range(8):
+        driver.switch_to.new_window("window")
+        others.append(driver.current_window_handle)
+        driver.set_page_load_timeout(30)
+        driver.get(base + "/commands")
+        until("the stream of another window", lambda: state() == "live")
+    until("the one stream of nine windows", lambda: streams() == 1)
+    for other in others:
+        driver.switch_to.window(other)
+        driver.close()
+    driver.switch_to.window(page)
+    identifier = before_pages("delete globalThis.SharedWorker;")
+    driver.get(base + "/commands")
+    until("the word for a page without a stream", lambda: state() == "every 2 s, without a stream")
+    submit(2)
+    until("the new rows all the same", lambda: text("#new") == "2 new ▴")
+    cdp("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
+
+
 def end_of_session():
     driver.get(base + "/")
     until("the stream", lambda: state() == "live")
@@ -209,6 +238,7 @@ def live():
     new_rows()
     questions()
     ages()
+    windows()
     endurance("/commands")
     endurance(wide_flow() + "?drawing=yes")
     end_of_session()
