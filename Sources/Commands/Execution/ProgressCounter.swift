@@ -82,7 +82,8 @@ package struct ProgressCounter: Sendable, Equatable {
 }
 
 extension ProgressCounter {
-    private static let name = Array(#""progress":["#.utf8)
+    /// A name that no operation uses, so that the name of no member occurs twice.
+    private static let name = Array(#""sluice.progress":["#.utf8)
 
     /// The counter at the end of a checkpoint that is a JSON object, and the checkpoint without it.
     package static func split(_ checkpoint: [UInt8]?) -> (state: [UInt8]?, counter: ProgressCounter) {
@@ -105,15 +106,15 @@ extension ProgressCounter {
         return (state + [UInt8(ascii: "}")], counter)
     }
 
-    /// The checkpoint with the counter as its last member, `"progress"`. One that is not a JSON object stays as it is.
+    /// The checkpoint with the counter as its last member, `"sluice.progress"`. One that is not a JSON object stays as it is.
     /// - Parameter state: nil where the operation has saved none.
     package func joined(to state: [UInt8]?) -> [UInt8] {
         let numbers = "\(highest),\(end),\(ends),\(pendingSince?.milliseconds ?? 0)"
-        guard let state else { return Array("{\"progress\":[\(numbers),0]}".utf8) }
+        guard let state else { return Array("{\"sluice.progress\":[\(numbers),0]}".utf8) }
         guard self != ProgressCounter(), state.first == UInt8(ascii: "{"), state.last == UInt8(ascii: "}") else {
             return state
         }
         let separator = state.count > 2 ? "," : ""
-        return state.dropLast() + Array("\(separator)\"progress\":[\(numbers),1]}".utf8)
+        return state.dropLast() + Array("\(separator)\"sluice.progress\":[\(numbers),1]}".utf8)
     }
 }
