@@ -213,7 +213,7 @@ import Work
         var paging = try paging(["by": "link"])
         var first = answer(paging)
         first.signs.rest = .count(try JSONPointer("/count"), 870)
-        #expect(doubt(paging.next(after: first))?.contains("/count is 870") == true)
+        #expect(doubt(paging.next(after: first))?.contains("“/count” is 870") == true)
     }
 
     @Test func `a next page without results is the end`() throws {
