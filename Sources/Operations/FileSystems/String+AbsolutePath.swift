@@ -3,7 +3,8 @@ internal import Glibc
 internal import Work
 
 extension String {
-    /// The path, relative to the working directory of this process.
+    /// The path, relative to the working directory of this process, without “./” at its beginning. “..” stays, because it may
+    /// lead out of a symbolic link.
     /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid
     ///   UTF-8.
     func absolutePath() throws(PayloadError) -> String {
@@ -19,6 +20,11 @@ extension String {
                 "\(self) cannot be named: the working directory \(shown) is not valid UTF-8; rename it, or reach it by "
                     + "another name")
         }
-        return (path.endsWithBytes(of: "/") ? path : path + "/") + self
+        var name = self[...].utf8
+        while name.starts(with: "./".utf8) {
+            name = name.dropFirst(2)
+            name = name.drop { $0 == UInt8(ascii: "/") }
+        }
+        return (path.endsWithBytes(of: "/") ? path : path + "/") + Substring(name)
     }
 }
