@@ -47,7 +47,7 @@ struct TokenStoreTests {
         try store.add(first, now: now)
         try store.add(record("other"), now: now)
         let late = now + .seconds(61)
-        try store.add(record("ci"), now: late)
+        try store.add(record("ci") { $0.created = late }, now: late)
         let second = try #require(try store.tokens().records.last { $0.name == "ci" })
         #expect(second.owner == first.id && second.id != first.id)
         #expect(second.principal(isSession: false).owner == first.id)
