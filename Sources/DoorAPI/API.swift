@@ -18,6 +18,7 @@ struct API: Sendable {
     let linkReadings: LinkReadings
     let searches = SearchSlots()
     let runningKeys = RunningKeys()
+    let grantTurns = GrantTurns()
 
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door

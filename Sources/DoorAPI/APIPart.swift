@@ -11,6 +11,7 @@ package struct APIPart: DoorPart {
         let api = API(context, actions: actions)
         return api.commandEndpoints + api.controlEndpoints + api.actionEndpoints + api.systemEndpoints
             + api.relationEndpoints + api.settingEndpoints + api.webhookEndpoints + api.uploadEndpoints
+            + api.tokenEndpoints
             + api.problemEndpoints
             + (try api.documentEndpoints())
     }

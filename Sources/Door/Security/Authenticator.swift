@@ -108,7 +108,15 @@ package final class Authenticator: Sendable {
         token text: String, fields: HTTPFields = [:], client: String
     ) async throws(Problem) -> (cookie: String, principal: Principal) {
         let trimmed = text.drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
-        return await begin(try await principal(ofToken: String(trimmed), client: client), fields, client)
+        let principal = try await principal(ofToken: String(trimmed), client: client)
+        guard principal.grant == nil else {
+            // Many grants would have many sessions.
+            throw Problem(
+                .forbidden, "login-forbidden",
+                "The token “\(principal.name)” was made to send uploads, and opens no session; log in with another one."
+            )
+        }
+        return await begin(principal, fields, client)
     }
 
     /// As ``logIn(token:fields:client:)``, for a code, which is used up.

@@ -1,4 +1,5 @@
 package import Commands
+package import Store
 
 extension Principal {
     /// Why its token does not permit the submit of a command, in a sentence; nil where it does. Scopes are checked before.
@@ -10,6 +11,11 @@ extension Principal {
         guard let destinations, !destinations.contains(destination) else { return nil }
         return "The token “\(name)” may not submit commands to \(destination); it may submit to "
             + "\(destinations.map(\.text).sorted().joined(separator: ", "))."
+    }
+
+    /// Whether a token of its name, or a grant of such a token, has created the upload.
+    package func owns(_ upload: Upload) -> Bool {
+        upload.facts.token == owner || grant == nil && upload.facts.grant?.maker == owner
     }
 
     /// Whether its uploads may take a route.

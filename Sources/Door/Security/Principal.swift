@@ -1,4 +1,5 @@
 package import Commands
+package import Store
 
 /// The token, or the session of a browser, that a request acts for.
 package struct Principal: Sendable, Equatable {
@@ -8,6 +9,8 @@ package struct Principal: Sendable, Equatable {
     package var name: String
     /// ``TokenRecord/owner``: uploads, keys of requests and shares belong to it.
     package var owner: String
+    /// Where another token has made its token: whose share its uploads take.
+    package var grant: UploadFacts.Grant?
     package var scopes: Set<Scope>
     /// The names of the routes that its uploads may take; nil: all.
     package var routes: Set<String>?

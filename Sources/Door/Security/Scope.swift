@@ -10,4 +10,6 @@ package enum Scope: String, Sendable, CaseIterable {
     case control
     /// Read the metrics.
     case metrics
+    /// Make upload tokens that have no more rights than itself (``TokenGrant``). No token has it unless a person says so.
+    case grant
 }

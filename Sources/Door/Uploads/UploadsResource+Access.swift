@@ -19,7 +19,10 @@ extension UploadsResource {
         } catch let error as UploadError where error.code == .notFound {
             throw UploadProblems.notFound("\(id)")
         }
-        guard isOwn(upload, principal) || scope.map({ principal?.scopes.contains($0) == true }) == true else {
+        guard
+            principal.map({ $0.owns(upload) }) ?? (upload.facts.token == nil)
+                || scope.map({ principal?.scopes.contains($0) == true }) == true
+        else {
             throw UploadProblems.notFound("\(id)")
         }
         return upload
@@ -82,6 +85,8 @@ extension UploadsResource {
         facts.contentType = contentType
         facts.route = route
         facts.token = request.principal?.owner
+        facts.tokenName = request.principal?.name
+        facts.grant = request.principal?.grant
         if let name = facts.fileName { try ClientText.check(name, "The file name") }
         if let type = contentType { try ClientText.check(type, "The content type") }
         return facts

@@ -1,5 +1,5 @@
 extension OpenAPIDocument {
-    static let components = componentParts + "\n" + schemas
+    static let components = componentParts + "\n" + schemas + "\n" + tokenSchemas
 
     private static let componentParts = """
         components:

@@ -99,7 +99,7 @@ extension OpenAPIDocument {
               operationId: showToken
               tags: [system]
               summary: The rights of the token
-              security: [{token: [control, metrics, read, submit, upload]}]
+              security: [{token: [control, grant, metrics, read, submit, upload]}]
               responses:
                 '200':
                   description: The token

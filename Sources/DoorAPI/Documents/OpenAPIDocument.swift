@@ -6,7 +6,7 @@ enum OpenAPIDocument {
     /// - Parameter basePath: as in ``Door/DoorServerConfiguration/basePath``.
     /// - Throws: ``SourceError`` where the text is not YAML, which a test rules out.
     static func json(basePath: String) throws(SourceError) -> JSONValue {
-        let parts = [head, commandPaths, controlPaths, systemPaths, relationPaths, uploadPaths, components]
+        let parts = [head, commandPaths, controlPaths, systemPaths, relationPaths, uploadPaths, tokenPaths, components]
         let value = try YAMLText.parse(Array(parts.joined(separator: "\n").utf8)).value
         guard let members = value.members else { return value }
         let servers = JSONValue.Member("servers", [["url": .string("\(basePath)\(API.root)")]])
@@ -28,6 +28,7 @@ enum OpenAPIDocument {
           - {name: system, description: "Counts, workers, links and settings"}
           - {name: relations, description: "Flows, batches and schedules"}
           - {name: uploads, description: "Uploads that clients send to the server"}
+          - {name: tokens, description: "Tokens for uploads that a token makes"}
           - {name: events, description: "Streams of events"}
           - {name: waits, description: "Requests that may wait for a change"}
           - {name: lines, description: "Bodies with a JSON text a line"}

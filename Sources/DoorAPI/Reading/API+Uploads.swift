@@ -66,7 +66,7 @@ extension API {
             let upload = try await read({ store throws(StoreError) in try store.upload(id) }),
             let principal = request.principal,
             principal.scopes.contains(scope)
-                || upload.facts.token == principal.owner && principal.scopes.contains(.upload)
+                || principal.owns(upload) && principal.scopes.contains(.upload)
         else { throw unknown }
         return upload
     }

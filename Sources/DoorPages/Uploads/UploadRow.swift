@@ -17,13 +17,14 @@ struct UploadRow {
     init(_ upload: Upload, _ tokens: [String: String], _ visit: Visit) {
         self.upload = upload
         self.visit = visit
-        token = upload.facts.token.flatMap { tokens[$0] }
+        token = upload.facts.tokenName ?? upload.facts.token.flatMap { tokens[$0] }
     }
 
-    /// The names of the tokens that have created uploads, by their public ids. A token that was removed has none.
+    /// The names of the tokens that have created uploads of earlier releases, by their public ids. A token that was removed
+    /// has none.
     static func tokens(of uploads: [Upload], _ store: any CommandStore) throws(StoreError) -> [String: String] {
         var names: [String: String] = [:]
-        for id in Set(uploads.compactMap(\.facts.token)) {
+        for id in Set(uploads.filter { $0.facts.tokenName == nil }.compactMap(\.facts.token)) {
             let setting = try store.setting("\(SettingKey.accessTokenPrefix)\(id)")
             names[id] = setting.flatMap { TokenRecord(id: id, setting: $0) }?.name
         }

@@ -8,12 +8,14 @@ struct TokenCreateCommand: ParsableCommand {
         abstract: "Make an access token. Prints it once.",
         discussion: """
             The token is the only line on standard output. It cannot be shown again: the store has only a digest. It is valid \
-            at once, without a restart of the door.
+            at once, without a restart of the door. With the scope “grant” a site makes tokens for its visitors over HTTP (POST \
+            /api/v1/tokens): they send uploads, and have no more routes, bytes or time than this one, and a day at most.
 
             EXAMPLES
               sluice token create studio --scope upload,read --route archive --route publish --expires 90d
               sluice token create feed --scope submit --type webhook --to https://hooks.example.com
               sluice token create grafana --scope metrics > grafana.token
+              sluice token create site --scope upload,grant --route archive > site.token
               TOKEN=$(sluice token create ci --scope submit,read --expires 2h)
             """)
 
@@ -26,7 +28,8 @@ struct TokenCreateCommand: ParsableCommand {
     @Option(
         name: .long, parsing: .singleValue,
         help: ArgumentHelp(
-            "What it may do: upload, submit, read, control and metrics, separated by commas.", valueName: "scopes"))
+            "What it may do: upload, submit, read, control, metrics and grant, separated by commas.",
+            valueName: "scopes"))
     var scope: [ScopesArgument]
 
     @Option(
@@ -62,6 +65,10 @@ struct TokenCreateCommand: ParsableCommand {
         if !route.isEmpty, !scopes.contains(.upload) {
             throw ValidationError("--route limits uploads, which a token without the scope “upload” may not send.")
         }
+        if scopes.contains(.grant), !scopes.contains(.upload) {
+            throw ValidationError(
+                "A token with the scope “grant” gives the right to upload, so it needs the scope “upload” too.")
+        }
         if !type.isEmpty || !to.isEmpty, !scopes.contains(.submit) {
             throw ValidationError("--type and --to limit submits, for which a token needs the scope “submit”.")
         }
@@ -90,7 +97,7 @@ struct TokenCreateCommand: ParsableCommand {
         try TokenStore(store).add(record, now: now)
         if print.json {
             Output.line(
-                JSONValue.object([.init("token", .string(token.text))] + TokenText.members(record, now: now)).bytes)
+                JSONValue.object([.init("token", .string(token.text))] + record.members(now: now)).bytes)
         } else {
             Output.line(token.text)
         }

@@ -8,11 +8,13 @@ struct TokenListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the access tokens, without their secrets.",
         discussion: """
-            A token that can be used no more is listed for a month. “lastUsed” is recorded at most once a minute.
+            A token that another one has made over HTTP (scope “grant”) has that one as its maker, and ends with it. A token that \
+            can be used no more is listed for a month, one with a maker for an hour. “lastUsed” is recorded at most once a minute.
 
             EXAMPLES
               sluice token list
               sluice token list --json | jq -r 'select(.state == "usable" and .lastUsed == null) | .name'
+              sluice token list --json | jq -r 'select(.maker == "site") | .id' | xargs -r sluice token revoke
             """)
 
     @OptionGroup var data: DataOptions
@@ -23,12 +25,13 @@ struct TokenListCommand: ParsableCommand {
         let now = Timestamp.now
         let (records, unreadable) = try TokenStore(store).tokens()
         if print.json {
-            for record in records { Output.line(JSONValue.object(TokenText.members(record, now: now)).bytes) }
+            for record in records { Output.line(JSONValue.object(record.members(now: now)).bytes) }
         } else if records.isEmpty {
             Diagnostics.say("no access tokens; “sluice token create --help” says how to make one")
         } else {
             var table = Table([
-                ("ID", .left), ("NAME", .left), ("MAY", .left), ("USED", .right), ("EXPIRES", .right), ("STATE", .left),
+                ("ID", .left), ("NAME", .left), ("MAKER", .left), ("MAY", .left), ("USED", .right), ("EXPIRES", .right),
+                ("STATE", .left),
             ])
             for record in records {
                 let used = record.lastUsed.map { "\(max(now - $0, .zero).roundText) ago" } ?? "never"
@@ -36,7 +39,8 @@ struct TokenListCommand: ParsableCommand {
                     record.expires.map { $0 > now ? "in \(($0 - now).roundText)" : "\((now - $0).roundText) ago" }
                     ?? "never"
                 table.add([
-                    record.id, record.name, TokenText.rights(record), used, expires, record.state(at: now).rawValue,
+                    record.id, record.name, record.maker?.name ?? "-", TokenText.rights(record), used, expires,
+                    record.state(at: now).rawValue,
                 ])
             }
             for line in table.lines { Output.line(line) }

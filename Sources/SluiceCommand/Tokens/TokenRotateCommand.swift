@@ -10,7 +10,7 @@ struct TokenRotateCommand: ParsableCommand {
         discussion: """
             Uploads, idempotency keys and shares of the door belong to the name, so a client with the new token goes on where \
             it was. The old token is revoked at once, or with --overlap stays usable beside the new one for that time. The \
-            new one lasts as long as the old one was made for.
+            new one lasts as long as the old one was made for. Tokens that the old one has made over HTTP stay usable.
 
             EXAMPLES
               sluice token rotate studio > studio.token
@@ -57,7 +57,7 @@ struct TokenRotateCommand: ParsableCommand {
             earlier, to: text, expires: end, overlap: overlap?.duration ?? .zero, now: now)
         if print.json {
             Output.line(
-                JSONValue.object([.init("token", .string(text.text))] + TokenText.members(record, now: now)).bytes)
+                JSONValue.object([.init("token", .string(text.text))] + record.members(now: now)).bytes)
         } else {
             Output.line(text.text)
         }

@@ -1,23 +1,20 @@
 internal import Commands
+internal import Console
 internal import Door
 
 /// Access tokens, for people and for programs.
 enum TokenText {
-    /// All but the digest.
-    static func members(_ record: TokenRecord, now: Timestamp) -> [JSONValue.Member] {
-        [.init("id", .string(record.id)), .init("name", .string(record.name))] + record.rights + record.times
-            + [.init("state", .string(record.state(at: now).rawValue))]
-    }
-
     /// The rights of a token in a list: `upload (archive, publish), read`.
     static func rights(_ record: TokenRecord) -> String {
         Scope.allCases.filter(record.scopes.contains).map { scope in
             let limits: [String] =
                 switch scope {
-                case .upload: record.routes?.sorted() ?? []
+                case .upload:
+                    (record.routes?.sorted() ?? [])
+                        + (record.maxBytes.map { ["at most \(Figures.bytes($0))"] } ?? [])
                 case .submit:
                     (record.types?.sorted() ?? []) + (record.destinations?.map { "to \($0)" }.sorted() ?? [])
-                case .read, .control, .metrics: []
+                case .read, .control, .metrics, .grant: []
                 }
             return scope.rawValue + (limits.isEmpty ? "" : " (\(limits.joined(separator: ", ")))")
         }.joined(separator: ", ")
@@ -37,6 +34,7 @@ enum TokenText {
             case .read: "read"
             case .control: "control commands and links"
             case .metrics: "read the metrics"
+            case .grant: "make upload tokens"
             }
         }
         guard let last = parts.last, parts.count > 1 else { return parts.first ?? "do nothing" }
@@ -49,11 +47,11 @@ enum TokenText {
         _ text: String, in known: [TokenRecord], _ data: DataOptions, now: Timestamp
     ) throws -> [TokenRecord] {
         if let record = known.first(where: { $0.id == text }) { return [record] }
-        let named = known.filter { $0.name == text }
+        let named = known.filter { $0.fullName == text }
         let usable = named.filter { $0.state(at: now) == .usable }
         if !usable.isEmpty { return usable }
         if let newest = named.last { return [newest] }
-        let near = NearestName.suggestion(for: text, among: known.map(\.name))
+        let near = NearestName.suggestion(for: text, among: known.map(\.fullName))
         throw ExitError(.input, "there is no access token “\(text)” in \(data.path)\(near)")
     }
 

@@ -23,6 +23,11 @@ extension UploadFacts {
         case nil: break
         }
         if let interopVersion { members.append(.init("interopVersion", .integer(Int64(interopVersion)))) }
+        add("tokenName", tokenName)
+        if let grant {
+            add("maker", grant.maker)
+            if let bytes = grant.maxBytes { members.append(.init("maxBytes", .integer(bytes))) }
+        }
         return .object(members)
     }
 
@@ -50,5 +55,7 @@ extension UploadFacts {
             concatenation = .final(ids)
         }
         interopVersion = value["interopVersion"]?.integer.map { Int($0) }
+        tokenName = value["tokenName"]?.string
+        grant = value["maker"]?.string.map { Grant(maker: $0, maxBytes: value["maxBytes"]?.integer) }
     }
 }

@@ -13,6 +13,10 @@ package struct UploadFacts: Sendable, Equatable {
     package var route: String?
     /// The public id of the first token with the name of the token that created it; nil where the door asks for none.
     package var token: String?
+    /// The name of that token, for people. Uploads of earlier releases have none.
+    package var tokenName: String?
+    /// The grant that created it; nil for any other token.
+    package var grant: Grant?
     /// The required digest of all bytes; the completion is refused where it differs.
     package var digest: UploadDigest?
     /// The algorithm of the digest that the client wants to be told when the upload is complete; nil: none.
@@ -22,6 +26,19 @@ package struct UploadFacts: Sendable, Equatable {
     /// The version of `Upload-Draft-Interop-Version` that the client speaks; nil without one.
     package var interopVersion: Int?
 
+    /// A token that another one has made for uploads.
+    package struct Grant: Sendable, Equatable {
+        /// The owner of its maker (as ``UploadFacts/token``): the share of the maker holds for all of its grants.
+        package var maker: String
+        /// Bytes that its uploads may have in the spool; nil: as many as those of its maker.
+        package var maxBytes: Int64?
+
+        package init(maker: String, maxBytes: Int64? = nil) {
+            self.maker = maker
+            self.maxBytes = maxBytes
+        }
+    }
+
     package enum Concatenation: Sendable, Equatable {
         /// It may become a part of others.
         case partial
@@ -30,4 +47,11 @@ package struct UploadFacts: Sendable, Equatable {
     }
 
     package init(origin: UploadProtocol) { self.origin = origin }
+
+    /// The facts that the client has stated: the same request again states the same, whichever grant it has.
+    package var statement: UploadFacts {
+        var facts = self
+        (facts.tokenName, facts.grant) = (nil, nil)
+        return facts
+    }
 }

@@ -114,7 +114,7 @@ extension UploadFacts {
     func fingerprint(length: Int64?) -> UploadFingerprint {
         let isFinal = if case .final? = concatenation { true } else { false }
         let length = origin.isResumable && !isFinal ? length.map(String.init) ?? "unknown" : ""
-        return UploadFingerprint(statement: Array(SHA256.hash(data: Array("\(length)\n\(json.text)".utf8))))
+        return UploadFingerprint(statement: Array(SHA256.hash(data: Array("\(length)\n\(statement.json.text)".utf8))))
     }
 }
 

@@ -115,7 +115,7 @@ extension UploadEngine {
         switch upload.state {
         case .ended: await dropBytes(of: upload)
         case .complete:
-            space.withLock { $0.add(upload.id, size: upload.offset, token: upload.facts.token, isOpen: false) }
+            space.withLock { $0.add(upload.id, size: upload.offset, SpoolSpace.Account(upload.facts), isOpen: false) }
         case .open:
             if case .final? = upload.facts.concatenation {
                 // Its client sends no bytes to it, and repeats the request that makes it.
@@ -156,7 +156,7 @@ extension UploadEngine {
             if size > upload.offset { try file.truncate(to: upload.offset) }
             return size
         }
-        space.withLock { $0.add(upload.id, size: upload.offset, token: upload.facts.token, isOpen: true) }
+        space.withLock { $0.add(upload.id, size: upload.offset, SpoolSpace.Account(upload.facts), isOpen: true) }
         missing.withLock { missing in
             if found == nil { missing.insert(upload.id) } else { missing.remove(upload.id) }
         }

@@ -9,10 +9,10 @@ extension UploadEngine {
     /// - Parameter length: nil while it is not known.
     /// - Throws: `noSpace`, `tooMany`.
     func admit(_ upload: Upload, length: Int64?) async throws(UploadError) {
-        let (free, token) = (try await freeSpace(), upload.facts.token)
+        let (free, account) = (try await freeSpace(), SpoolSpace.Account(upload.facts))
         try changeSpace(for: length ?? 1) { (space) throws(SpoolSpace.Refusal) in
-            try space.check(length ?? 0, token: token, free: free, limits)
-            try space.open(upload.id, token: token, limits, now: .now)
+            try space.check(length ?? 0, account, free: free, limits)
+            try space.open(upload.id, account, limits, now: .now)
         }
     }
 
@@ -23,7 +23,7 @@ extension UploadEngine {
         let missing = length - space.withLock { $0.size(of: upload.id) }
         guard missing > 0 else { return }
         try changeSpace(for: missing) { (space) throws(SpoolSpace.Refusal) in
-            try space.check(missing, token: upload.facts.token, free: free, limits)
+            try space.check(missing, SpoolSpace.Account(upload.facts), free: free, limits)
         }
     }
 
@@ -87,6 +87,11 @@ extension UploadError {
                 .noSpace,
                 "Uploads of this token may have \(available) more bytes in the spool, and this one needs \(needed); wait until "
                     + "others are sent on, or raise door.tokenQuota.")
+        case .grant(let available):
+            self.init(
+                .noSpace,
+                "Uploads of this token may have \(available) more bytes in the spool, and this one needs \(needed); send a "
+                    + "smaller file, or ask for a token with more bytes.")
         case .openUploads(let max):
             self.init(
                 .tooMany(wait: .seconds(60)),

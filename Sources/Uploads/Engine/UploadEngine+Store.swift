@@ -53,7 +53,7 @@ extension UploadEngine {
         upload.idempotencyKey = key?.stored
         upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
         upload.fingerprint?.content = sha256
-        space.withLock { $0.add(upload.id, size: 0, token: facts.token, isOpen: false) }
+        space.withLock { $0.add(upload.id, size: 0, SpoolSpace.Account(facts), isOpen: false) }
         let path = spool.file(of: upload.id)
         do throws(UploadError) {
             try await reserve(upload.id, nil, to: length, limit: length)

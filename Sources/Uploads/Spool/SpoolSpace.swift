@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Store
 
 /// The room in the spool that uploads have, and the part of it that each token has. Pure.
 ///
@@ -12,10 +13,32 @@ struct SpoolSpace: Sendable, Equatable {
         var size: Int64 = 0
         /// Those of them for which the disk has not set blocks aside.
         var unallocated: Int64 = 0
-        /// Nil where the door asks for none.
-        var token: String?
+        /// Nil where the door asks for no token.
+        var account: Account?
         /// Whether it takes bytes.
         var isOpen = true
+    }
+
+    /// The token whose share an upload takes.
+    struct Account: Sendable, Equatable {
+        /// The owner whose share it is: of a grant, its maker. Many grants have the share of one token.
+        var owner: String
+        /// The grant, where it has a bound of its own.
+        var grant: Grant?
+
+        struct Grant: Sendable, Equatable {
+            var id: String
+            var maxBytes: Int64
+        }
+
+        init(owner: String) { self.owner = owner }
+
+        /// Nil where the door asks for no token.
+        init?(_ facts: UploadFacts) {
+            guard let token = facts.token else { return nil }
+            owner = facts.grant?.maker ?? token
+            grant = facts.grant?.maxBytes.map { Grant(id: token, maxBytes: $0) }
+        }
     }
 
     /// The room that uploads may take now.
@@ -30,6 +53,8 @@ struct SpoolSpace: Sendable, Equatable {
 
     private var shares: [CommandID: Share] = [:]
     private var tokens: [String: TokenShare] = [:]
+    /// Bytes of grants that have a bound.
+    private var grants: [String: Int64] = [:]
     /// Bytes of all uploads in the spool.
     private(set) var used: Int64 = 0
     /// Promised bytes that the free room of the disk still contains.
@@ -40,6 +65,7 @@ struct SpoolSpace: Sendable, Equatable {
         case quota(available: Int64)
         case disk(available: Int64)
         case token(available: Int64)
+        case grant(available: Int64)
         /// The token has as many open uploads as it may have.
         case openUploads(max: Int)
         /// The token has made as many uploads without bytes within a minute as it may make.
@@ -55,19 +81,21 @@ struct SpoolSpace: Sendable, Equatable {
     }
 
     /// Checks that an upload would find room now, and takes none.
-    func check(_ length: Int64, token: String?, free: Int64, _ limits: UploadLimits) throws(Refusal) {
+    func check(_ length: Int64, _ account: Account?, free: Int64, _ limits: UploadLimits) throws(Refusal) {
         let room = room(free: free, limits)
         // Not even an empty upload is taken where others are refused.
         let needed = max(length, 1)
         if let quota = room.quota, needed > quota { throw .quota(available: max(quota, 0)) }
         guard needed <= room.disk else { throw .disk(available: max(room.disk, 0)) }
-        if let own = available(token, room, limits), needed > own { throw .token(available: max(own, 0)) }
+        try checkShare(needed, account, room, limits)
     }
 
     /// Counts an upload that is created.
-    mutating func open(_ id: CommandID, token: String?, _ limits: UploadLimits, now: MonotonicTime) throws(Refusal) {
-        if let token { try tokens[token, default: TokenShare()].create(limits, now: now) }
-        set(id, Share(token: token))
+    mutating func open(
+        _ id: CommandID, _ account: Account?, _ limits: UploadLimits, now: MonotonicTime
+    ) throws(Refusal) {
+        if let account { try tokens[account.owner, default: TokenShare()].create(limits, now: now) }
+        set(id, Share(account: account))
     }
 
     /// Takes room for bytes that arrive, and for some after them.
@@ -86,12 +114,12 @@ struct SpoolSpace: Sendable, Equatable {
         let room = room(free: free, limits)
         if let quota = room.quota, needed > quota { throw .quota(available: max(quota, 0)) }
         guard needed <= room.disk else { throw .disk(available: max(room.disk, 0)) }
-        let own = available(old.token, room, limits) ?? .max
-        guard needed <= own else { throw .token(available: max(own, 0)) }
+        try checkShare(needed, old.account, room, limits)
+        let own = available(old.account, room, limits)
         let step = min(max(end, Self.firstStep), Self.maxStep)
         let wanted = min(max(limit, end), end + step) - old.size
         let growth = max(needed, min(wanted, min(room.bytes, own) / 8))
-        if old.size == 0, let token = old.token { tokens[token]?.broughtBytes() }
+        if old.size == 0, let account = old.account { tokens[account.owner]?.broughtBytes() }
         var next = old
         next.size += growth
         next.unallocated += growth
@@ -108,8 +136,8 @@ struct SpoolSpace: Sendable, Equatable {
     }
 
     /// An upload that is there already, with its bytes.
-    mutating func add(_ id: CommandID, size: Int64, token: String?, isOpen: Bool) {
-        set(id, Share(size: size, token: token, isOpen: isOpen))
+    mutating func add(_ id: CommandID, size: Int64, _ account: Account?, isOpen: Bool) {
+        set(id, Share(size: size, account: account, isOpen: isOpen))
     }
 
     /// The disk has set blocks aside for all room of the upload, or has the bytes themselves.
@@ -122,8 +150,8 @@ struct SpoolSpace: Sendable, Equatable {
     /// The size that a complete upload has.
     mutating func settle(_ id: CommandID, size: Int64) {
         let old = shares[id]
-        if old?.size == 0, let token = old?.token { tokens[token]?.broughtBytes() }
-        set(id, Share(size: size, token: old?.token, isOpen: false))
+        if old?.size == 0, let account = old?.account { tokens[account.owner]?.broughtBytes() }
+        set(id, Share(size: size, account: old?.account, isOpen: false))
     }
 
     mutating func release(_ id: CommandID) { set(id, nil) }
@@ -133,12 +161,28 @@ struct SpoolSpace: Sendable, Equatable {
 
     func size(of id: CommandID) -> Int64 { shares[id]?.size ?? 0 }
 
-    /// Bytes that a token may take now; nil without a bound.
-    private func available(_ token: String?, _ room: Room, _ limits: UploadLimits) -> Int64? {
-        guard let token else { return nil }
+    private func checkShare(
+        _ needed: Int64, _ account: Account?, _ room: Room, _ limits: UploadLimits
+    ) throws(Refusal) {
+        guard let account else { return }
+        let own = available(toToken: account, room, limits)
+        guard needed <= own else { throw .token(available: max(own, 0)) }
+        if let own = available(toGrant: account), needed > own { throw .grant(available: max(own, 0)) }
+    }
+
+    /// Bytes that the uploads of an account may take now.
+    private func available(_ account: Account?, _ room: Room, _ limits: UploadLimits) -> Int64 {
+        account.map { min(available(toToken: $0, room, limits), available(toGrant: $0) ?? .max) } ?? .max
+    }
+
+    private func available(toToken account: Account, _ room: Room, _ limits: UploadLimits) -> Int64 {
         // A tenth of the room stays for other tokens.
         let quota = limits.tokenQuota ?? (used + room.bytes) / 10 * 9
-        return quota - (tokens[token]?.bytes ?? 0)
+        return quota - (tokens[account.owner]?.bytes ?? 0)
+    }
+
+    private func available(toGrant account: Account) -> Int64? {
+        account.grant.map { $0.maxBytes - (grants[$0.id] ?? 0) }
     }
 
     private mutating func set(_ id: CommandID, _ share: Share?) {
@@ -147,11 +191,14 @@ struct SpoolSpace: Sendable, Equatable {
         used += (share?.size ?? 0) - (old?.size ?? 0)
         unallocated += (share?.unallocated ?? 0) - (old?.unallocated ?? 0)
         for (share, sign) in [(old, -1), (share, 1)] {
-            guard let share, let token = share.token else { continue }
-            tokens[token, default: TokenShare()].bytes += Int64(sign) * share.size
-            if share.isOpen { tokens[token, default: TokenShare()].open += sign }
+            guard let share, let account = share.account else { continue }
+            tokens[account.owner, default: TokenShare()].bytes += Int64(sign) * share.size
+            if share.isOpen { tokens[account.owner, default: TokenShare()].open += sign }
+            if let grant = account.grant { grants[grant.id, default: 0] += Int64(sign) * share.size }
         }
-        if let token = old?.token, tokens[token]?.isEmpty == true { tokens[token] = nil }
+        guard let account = old?.account else { return }
+        if tokens[account.owner]?.isEmpty == true { tokens[account.owner] = nil }
+        if let grant = account.grant, grants[grant.id] == 0 { grants[grant.id] = nil }
     }
 }
 

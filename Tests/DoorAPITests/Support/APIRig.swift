@@ -41,6 +41,11 @@ final class APIRig: Sendable {
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
         let store = try SQLiteStore(directory: data, create: true)
+        // The principal of requests without another token, as ``TestToken`` has it: it makes tokens.
+        let principal = TokenRecord(
+            id: "all", name: "test", digest: [UInt8](repeating: 0, count: 32), scopes: Set(Scope.allCases),
+            created: .now)
+        try store.set(SettingKey.accessToken(principal.id), to: principal.setting)
         let registry = BuiltInOperations.registry()
         let client = try SluiceClient(directory: data, store: store, registry: registry)
         var logger = Logger(label: "api")

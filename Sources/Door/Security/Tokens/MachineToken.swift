@@ -8,11 +8,14 @@ package import Store
     internal import Darwin
 #endif
 
-/// The access token of this machine, with all scopes: the door makes it at its first start, in a file that only the user
+/// The access token of this machine, with all scopes but `grant`: the door makes it at its first start, in a file that only the user
 /// of the data directory can read. The command line and the first login use it.
 package enum MachineToken {
     /// The name of its record, which no other token gets.
     package static let name = "local"
+
+    /// A session that a browser has with it makes no tokens.
+    private static let scopes = Set(Scope.allCases).subtracting([.grant])
 
     /// Reads the token, or makes one. A token that was revoked is replaced. Blocks.
     /// - Throws: `permission` where other users can read the file, `invalid` where the file has no token.
@@ -20,7 +23,7 @@ package enum MachineToken {
         in directory: DataDirectory, _ store: TokenStore, now: Timestamp
     ) throws(StoreError) -> AccessToken {
         let path = directory.doorToken
-        let records = try store.tokens().records.filter { $0.name == name }
+        let records = try store.tokens().records.filter { $0.name == name && $0.maker == nil }
         if access(path, F_OK) == 0 {
             try DataDirectory.check(path, isDirectory: false)
             let token: AccessToken
@@ -49,7 +52,7 @@ package enum MachineToken {
         of token: AccessToken, _ earlier: [TokenRecord], in store: TokenStore, now: Timestamp
     ) throws(StoreError) {
         for record in earlier where record.revoked == nil { _ = try store.revoke(record.id, now: now) }
-        try store.add(TokenRecord(token, name: name, scopes: Set(Scope.allCases), created: now), now: now)
+        try store.add(TokenRecord(token, name: name, scopes: scopes, created: now), now: now)
     }
 
     private static func write(_ token: AccessToken, to path: String, in directory: DataDirectory) throws(StoreError) {

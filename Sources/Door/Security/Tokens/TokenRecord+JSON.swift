@@ -3,7 +3,7 @@ package import Commands
 extension TokenRecord {
     private static let keys: Set<String> = [
         "name", "digest", "scopes", "routes", "types", "destinations", "created", "expires", "lastUsed", "revoked",
-        "owner",
+        "owner", "maker", "makerName", "maxBytes",
     ]
 
     /// The value of its setting.
@@ -11,11 +11,22 @@ extension TokenRecord {
         JSONValue.object(
             [.init("name", .string(name)), .init("digest", .string(Hexadecimal.text(digest)))] + rights + times
                 + (owner == id ? [] : [.init("owner", .string(owner))])
+                + (maker.map { [.init("maker", .string($0.owner)), .init("makerName", .string($0.name))] } ?? [])
+                + (maxBytes.map { [.init("maxBytes", .integer($0))] } ?? [])
         ).text
     }
 
+    /// All but the digest, for output.
+    package func members(now: Timestamp) -> [JSONValue.Member] {
+        [.init("id", .string(id)), .init("name", .string(name))] + rights
+            + [
+                .init("maxBytes", maxBytes.map { .integer($0) } ?? .null),
+                .init("maker", maker.map { .string($0.name) } ?? .null),
+            ] + times + [.init("state", .string(state(at: now).rawValue))]
+    }
+
     /// Scopes, routes, types and destinations, for output.
-    package var rights: [JSONValue.Member] {
+    private var rights: [JSONValue.Member] {
         func list(_ values: Set<String>?) -> JSONValue {
             values.map { .array($0.sorted().map { .string($0) }) } ?? .null
         }
@@ -27,7 +38,7 @@ extension TokenRecord {
     }
 
     /// When it was made, expires, was used last, and was revoked.
-    package var times: [JSONValue.Member] {
+    private var times: [JSONValue.Member] {
         func time(_ time: Timestamp?) -> JSONValue { time.map { .string($0.description) } ?? .null }
         return [
             .init("created", time(created)), .init("expires", time(expires)), .init("lastUsed", time(lastUsed)),
@@ -48,6 +59,14 @@ extension TokenRecord {
         if !Self.isAbsent(value["owner"]) {
             guard let owner = value["owner"]?.string else { return nil }
             self.owner = owner
+        }
+        if !Self.isAbsent(value["maker"]) {
+            guard let owner = value["maker"]?.string, let name = value["makerName"]?.string else { return nil }
+            maker = Maker(owner: owner, name: name)
+        }
+        if !Self.isAbsent(value["maxBytes"]) {
+            guard let bytes = value["maxBytes"]?.integer else { return nil }
+            maxBytes = bytes
         }
         for text in scopes {
             guard let scope = Scope(rawValue: text) else { return nil }

@@ -1,4 +1,5 @@
 package import Commands
+internal import Store
 
 /// An access token as the store keeps it: its rights, and the digest of its secret.
 package struct TokenRecord: Sendable, Equatable {
@@ -24,6 +25,21 @@ package struct TokenRecord: Sendable, Equatable {
     /// Written at most once a minute; nil: never used.
     package var lastUsed: Timestamp?
     package var revoked: Timestamp?
+    /// The token that has made it over HTTP; nil: a person has made it. It ends with its maker (``TokenStore/tokens()``).
+    package var maker: Maker?
+    /// Bytes that its uploads may have in the spool; nil: as many as those of its maker. Of a grant only.
+    package var maxBytes: Int64?
+
+    package struct Maker: Sendable, Equatable {
+        /// ``TokenRecord/owner`` of the maker: it may be rotated meanwhile.
+        package var owner: String
+        package var name: String
+
+        package init(owner: String, name: String) {
+            self.owner = owner
+            self.name = name
+        }
+    }
 
     package init(_ token: AccessToken, name: String, scopes: Set<Scope>, created: Timestamp) {
         self.init(id: token.id, name: name, digest: token.digest, scopes: scopes, created: created)
@@ -55,6 +71,9 @@ package struct TokenRecord: Sendable, Equatable {
         return zip(digest, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
+    /// The name for people: `studio/camera-7` of a grant, because grants of two makers may have one name.
+    package var fullName: String { maker.map { "\($0.name)/\(name)" } ?? name }
+
     package static func isName(_ text: String) -> Bool { RateLimit.isName(text) }
 
     /// For messages.
@@ -62,8 +81,9 @@ package struct TokenRecord: Sendable, Equatable {
 
     /// The principal of its requests.
     package func principal(isSession: Bool) -> Principal {
-        var principal = Principal(token: id, name: name, scopes: scopes, routes: routes)
+        var principal = Principal(token: id, name: fullName, scopes: scopes, routes: routes)
         principal.owner = owner
+        principal.grant = maker.map { UploadFacts.Grant(maker: $0.owner, maxBytes: maxBytes) }
         principal.types = types
         principal.destinations = destinations
         principal.isSession = isSession

@@ -9,10 +9,13 @@ package struct TokenStore: Sendable {
 
     /// How long the record of a token that can be used no more is kept.
     private static let retention: Duration = .seconds(30 * 86_400)
+    /// The same of a grant: a site may make one for each of its visitors.
+    private static let retentionOfGrant: Duration = .seconds(3600)
     /// The maximum number of tokens: each read of the door takes all of them.
     private static let maxCount = 10_000
 
-    /// All tokens, the oldest first, and the ids of records that this release cannot read.
+    /// All tokens, the oldest first, and the ids of records that this release cannot read. A grant is as usable as its maker:
+    /// it is revoked and expires with the last token of the maker's name, and outlives a rotation.
     package func tokens() throws(StoreError) -> (records: [TokenRecord], unreadable: [String]) {
         var records: [TokenRecord] = []
         var unreadable: [String] = []
@@ -25,7 +28,24 @@ package struct TokenStore: Sendable {
             }
         }
         records.sort { ($0.created, $0.id) < ($1.created, $1.id) }
-        return (records, unreadable.sorted())
+        return (Self.endingGrants(of: records), unreadable.sorted())
+    }
+
+    private static func endingGrants(of records: [TokenRecord]) -> [TokenRecord] {
+        guard records.contains(where: { $0.maker != nil }) else { return records }
+        let makers = Dictionary(grouping: records.filter { $0.maker == nil }, by: \.owner)
+        return records.map { record in
+            guard let maker = record.maker, record.revoked == nil else { return record }
+            var record = record
+            let tokens = makers[maker.owner] ?? []
+            let ends = tokens.filter { $0.revoked == nil }.map(\.expires)
+            if ends.isEmpty {
+                record.revoked = tokens.compactMap(\.revoked).max() ?? record.created
+            } else if !ends.contains(nil) {
+                record.expires = ([record.expires, ends.compactMap(\.self).max()].compactMap(\.self)).min()
+            }
+            return record
+        }
     }
 
     /// Adds a token, which gets the owner of the tokens that had its name, and removes those that could not be used for a
@@ -34,12 +54,19 @@ package struct TokenStore: Sendable {
     /// - Throws: `conflict` where a usable token has the name, `invalid` where there are 10,000.
     package func add(_ record: TokenRecord, now: Timestamp) throws(StoreError) {
         let known = try tokens().records
-        if let other = known.first(where: { $0.name == record.name && $0.state(at: now) == .usable }) {
+        if let other = known.first(where: { $0.hasName(of: record) && $0.state(at: now) == .usable }) {
             throw StoreError(
                 .conflict,
                 "There is a token “\(record.name)” already (\(other.id)); revoke it, or choose another name.")
         }
-        try insert(record, after: known, now: now)
+        // The grants of an earlier token of the name have ended with it, and the new one brings none of them back.
+        let owners = Set(known.filter { $0.hasName(of: record) }.map(\.owner))
+        let ended = known.filter { $0.maker.map { owners.contains($0.owner) } ?? false }.map { grant in
+            var grant = grant
+            grant.revoked = grant.revoked ?? now
+            return grant
+        }
+        try insert(record, after: known, changing: ended, now: now)
     }
 
     /// Replaces a token by one of the same name, owner and rights.
@@ -57,6 +84,12 @@ package struct TokenStore: Sendable {
             throw StoreError(
                 .conflict, "The token “\(old.name)” (\(old.id)) cannot be used any more; make one with the same name.")
         }
+        guard old.maker == nil else {
+            throw StoreError(
+                .conflict,
+                "The token “\(old.fullName)” (\(old.id)) was made over HTTP: the holder of “\(old.maker?.name ?? "")” makes another "
+                    + "one.")
+        }
         var record = TokenRecord(new, name: old.name, scopes: old.scopes, created: now)
         (record.routes, record.types, record.destinations) = (old.routes, old.types, old.destinations)
         record.expires = expires
@@ -72,21 +105,26 @@ package struct TokenStore: Sendable {
         return (try tokens().records.first { $0.id == record.id } ?? record, ended ?? old)
     }
 
-    private func insert(_ record: TokenRecord, after known: [TokenRecord], now: Timestamp) throws(StoreError) {
+    /// - Parameter changed: records that the same write replaces.
+    private func insert(
+        _ record: TokenRecord, after known: [TokenRecord], changing changed: [TokenRecord] = [], now: Timestamp
+    ) throws(StoreError) {
         var record = record
-        record.owner = known.last { $0.name == record.name }?.owner ?? record.owner
+        record.owner = known.last { $0.hasName(of: record) }?.owner ?? record.owner
         let isHeld = settings.isClockHeld
         let old = known.filter { other in
             if isHeld { return false }
             guard let end = [other.revoked, other.expires].compactMap(\.self).min() else { return false }
-            return end + Self.retention < now
+            return end + (other.maker == nil ? Self.retention : Self.retentionOfGrant) < now
         }
+        let removed = Set(old.map(\.id))
         guard known.count - old.count < Self.maxCount else {
             throw StoreError(
                 .invalid, "The store has \(Self.maxCount) access tokens, the maximum; revoke tokens that are not used.")
         }
         try settings.set(
-            [(SettingKey.accessToken(record.id), record.setting)] + old.map { (SettingKey.accessToken($0.id), nil) },
+            [(SettingKey.accessToken(record.id), record.setting)] + old.map { (SettingKey.accessToken($0.id), nil) }
+                + changed.filter { !removed.contains($0.id) }.map { (SettingKey.accessToken($0.id), $0.setting) },
             timeout: WriteTimeout.foreground)
     }
 
@@ -114,5 +152,12 @@ package struct TokenStore: Sendable {
             return record.setting
         }
         return changed
+    }
+}
+
+extension TokenRecord {
+    /// Whether two tokens have one name: those of a person among each other, and those of one maker.
+    fileprivate func hasName(of other: TokenRecord) -> Bool {
+        name == other.name && maker?.owner == other.maker?.owner
     }
 }
