@@ -39,6 +39,8 @@ package struct UploadError: Error, Sendable, Equatable, CustomStringConvertible 
         case keyConflict
         /// Another command has the unique key of the command that the upload would become.
         case uniqueKeyTaken(holder: CommandID)
+        /// The site does not want the upload. The message is its own.
+        case refused
         /// A fact that the route does not take, or a route that does not exist.
         case invalid
         /// The store or the disk failed.

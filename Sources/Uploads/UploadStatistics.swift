@@ -68,8 +68,8 @@ extension UploadError {
         case notFound, gone, offsetMismatch, tooLarge, inconsistentLength, inconsistentStatement, complete, isFinal,
             unfinishedPart,
             checksumMismatch
-        case digestMismatch, interrupted, noSpace, tooMany, unavailable, keyInUse, keyConflict, uniqueKeyTaken, invalid,
-            failed
+        case digestMismatch, interrupted, noSpace, tooMany, unavailable, keyInUse, keyConflict, uniqueKeyTaken, refused,
+            invalid, failed
     }
 
     package var kind: Kind {
@@ -92,6 +92,7 @@ extension UploadError {
         case .keyInUse: .keyInUse
         case .keyConflict: .keyConflict
         case .uniqueKeyTaken: .uniqueKeyTaken
+        case .refused: .refused
         case .invalid: .invalid
         case .failed: .failed
         }

@@ -13,6 +13,8 @@ package struct RouteFacts: Sendable, Equatable {
     package var metadata: [String: String] = [:]
     /// ``Principal/owner`` of the request that created the upload; nil where the door asks for none.
     package var token: String?
+    /// The unique key that the site has set, in place of the route's own.
+    package var uniqueKey: String?
     /// The path of the bytes; nil before the upload is complete.
     package var file: String?
     /// Bytes; nil before the upload is complete.
@@ -27,8 +29,9 @@ package struct RouteFacts: Sendable, Equatable {
         self.id = id
         name = facts.fileName
         contentType = facts.contentType
-        metadata = Self.metadata(facts.metadata ?? "")
+        metadata = facts.siteMetadata ?? Self.metadata(facts.metadata ?? "")
         token = facts.token
+        uniqueKey = facts.uniqueKey
     }
 
     /// The facts of a complete upload.

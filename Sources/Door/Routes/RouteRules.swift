@@ -15,7 +15,14 @@ package struct RouteRules: UploadRules {
     }
 
     package func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8? {
-        guard let route = try route(of: facts), facts.concatenation != .partial else { return nil }
+        guard let route = try route(of: facts), facts.concatenation != .partial else {
+            // A part becomes nothing by itself; the site is asked about the final upload too.
+            guard facts.uniqueKey == nil || facts.concatenation == .partial else {
+                throw UploadError(
+                    .invalid, "A unique key is of a command, which an upload without a route does not become.")
+            }
+            return nil
+        }
         try route.check(facts, id: CommandID(), length: length)
         return try route.shardKey(facts).map { CommandID.shardByte(ofKey: $0) }
     }
@@ -28,7 +35,8 @@ package struct RouteRules: UploadRules {
     package func maxSize(for facts: UploadFacts) -> Int64? { facts.route.flatMap { routes.route($0) }?.maxSize }
 
     package func needsDigest(_ facts: UploadFacts) -> Bool {
-        facts.route.flatMap { routes.route($0) }?.needsDigest ?? false
+        guard let route = facts.route.flatMap({ routes.route($0) }) else { return false }
+        return route.needsDigest || facts.uniqueKey != nil
     }
 
     package func submission(

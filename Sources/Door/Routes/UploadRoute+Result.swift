@@ -18,7 +18,10 @@ extension UploadRoute {
         }
         let facts = RouteFacts(id: id, facts).sampled(length: length)
         do throws(RouteTemplateError) {
-            _ = try key(uniqueKey, "uniqueKey", facts)
+            if facts.uniqueKey != nil, !becomesCommand {
+                throw RouteTemplateError(problem: "“uniqueKey” is of a command or flow, which this route does not have")
+            }
+            _ = try uniqueKeyText(facts)
             _ = try key(orderingKey, "orderingKey", facts)
             switch action {
             case .none: break
@@ -36,7 +39,7 @@ extension UploadRoute {
         let facts = RouteFacts(id: CommandID(high: 0, low: 0), facts)
         do throws(RouteTemplateError) {
             if let key = try key(orderingKey, "orderingKey", facts) { return key }
-            return try key(uniqueKey, "uniqueKey", facts)
+            return try uniqueKeyText(facts)
         } catch {
             throw refusal(error)
         }
@@ -53,7 +56,7 @@ extension UploadRoute {
             }
         let facts = RouteFacts(id: CommandID(high: 0, low: 0), facts)
         do throws(RouteTemplateError) {
-            guard let type, let unique = try key(uniqueKey, "uniqueKey", facts) else { return nil }
+            guard let type, let unique = try uniqueKeyText(facts) else { return nil }
             return UniqueKey(type: type, orderingKey: try key(orderingKey, "orderingKey", facts) ?? "", key: unique)
         } catch {
             throw refusal(error)
@@ -84,14 +87,14 @@ extension UploadRoute {
         var options = SubmitOptions()
         if let qos { options.qos = qos }
         options.retryLimit = retryLimit
-        options.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
+        options.uniqueKey = try uniqueKeyText(facts)
         options.orderingKey = try key(orderingKey, "orderingKey", facts)
         for member in command.options { try BulkField.read(member, into: &options) }
         var draft = try CommandDraft(
             type: command.type, payload: try command.payload.filled(facts), options: options,
             registry: try registry(command.type))
         draft.payload = Self.withoutInode(draft.payload)
-        if uniqueKey != nil { draft.identity = identity(facts, try command.payload.filled(facts.masked)) }
+        if options.uniqueKey != nil { draft.identity = identity(facts, try command.payload.filled(facts.masked)) }
         return draft
     }
 
@@ -102,7 +105,7 @@ extension UploadRoute {
         if let qos { document.options.append(.init("qos", .string(qos.name))) }
         var draft = try FlowBuilder(registry: registry).flow(document)
         draft.name = flowName(document.name, facts)
-        draft.uniqueKey = try key(uniqueKey, "uniqueKey", facts)
+        draft.uniqueKey = try uniqueKeyText(facts)
         draft.orderingKey = try key(orderingKey, "orderingKey", facts)
         for index in draft.nodes.indices {
             draft.nodes[index].draft.payload = Self.withoutInode(draft.nodes[index].draft.payload)
@@ -110,7 +113,7 @@ extension UploadRoute {
         for index in draft.callbacks.indices {
             draft.callbacks[index].draft.payload = Self.withoutInode(draft.callbacks[index].draft.payload)
         }
-        if uniqueKey != nil {
+        if draft.uniqueKey != nil {
             let masked = try flow.filled(facts.masked)
             for index in draft.nodes.indices {
                 draft.nodes[index].draft.identity = identity(facts, masked.nodes[index].payload)
@@ -149,6 +152,11 @@ extension UploadRoute {
         ]).bytes
     }
 
+    private func uniqueKeyText(_ facts: RouteFacts) throws(RouteTemplateError) -> String? {
+        guard let key = facts.uniqueKey else { return try key(uniqueKey, "uniqueKey", facts) }
+        return try checked(key, "uniqueKey")
+    }
+
     private func key(
         _ template: RouteTemplate?, _ name: String, _ facts: RouteFacts
     ) throws(RouteTemplateError) -> String? {
@@ -157,6 +165,10 @@ extension UploadRoute {
         do throws(RouteTemplateError) { key = try template.filled(facts) } catch {
             throw RouteTemplateError(problem: "“\(name)”: \(error.problem)")
         }
+        return try checked(key, name)
+    }
+
+    private func checked(_ key: String, _ name: String) throws(RouteTemplateError) -> String {
         guard (1...512).contains(key.utf8.count) else {
             throw RouteTemplateError(
                 problem: "“\(name)” would have \(key.utf8.count) bytes; a key has from 1 to 512: shorten the name")

@@ -1,5 +1,5 @@
 internal import HTTPClient
-internal import Operations
+package import Operations
 package import Settings
 package import Uploads
 
@@ -23,6 +23,8 @@ package struct DoorConfiguration: Sendable, Equatable {
     /// `door.maxUploadSize`, `door.uploadQuota`, `door.minFreeSpace`, `door.uploadMaxAge`, `door.tokenQuota`,
     /// `door.tokenUploads`, `door.tokenCreations`.
     package var limits = UploadLimits()
+    /// `door.uploadHook`: the URL that is asked before an upload is created (``UploadHook``); nil: none is.
+    package var uploadHook: ResourceURL?
     /// The section `door.submit`.
     package var submit = SubmitAllowance()
 
@@ -82,6 +84,11 @@ package struct DoorConfiguration: Sendable, Equatable {
         limits.maxTokenUploads = try count("tokenUploads") ?? limits.maxTokenUploads
         limits.maxTokenCreations = try count("tokenCreations") ?? limits.maxTokenCreations
         try reader.read(&limits.maxAge, ["door", "uploadMaxAge"])
+        uploadHook = try reader.value(
+            ["door", "uploadHook"], takes: "a URL such as https://example.com/uploads/new",
+            parse: { text in
+                (try? ResourceURL(text)).flatMap { HTTPOrigin($0.destination) == nil ? nil : $0 }
+            })
         submit = try SubmitAllowance(reading: &reader)
     }
 }

@@ -5,7 +5,7 @@ package import Logging
 internal import ServiceLifecycle
 package import Sluice
 internal import Store
-internal import Uploads
+package import Uploads
 package import Work
 
 /// The door of a data directory: takes uploads, and answers requests over HTTP, until it is shut down.
@@ -29,6 +29,7 @@ package struct DoorService: Service {
     private let inheritedSocket: CInt?
     private let routes: UploadRoutes
     private let registry: @Sendable (String) throws -> OperationRegistry
+    private let admission: (any UploadAdmission)?
     private let parts: [any DoorPart]
     private let endsMissingUploads: Bool
     private let logger: Logger
@@ -39,12 +40,14 @@ package struct DoorService: Service {
     ///   - certificate: as in ``DoorServerConfiguration``.
     ///   - inheritedSocket: as in ``DoorServerConfiguration``; `address` is its address.
     ///   - registry: the operations that check the payloads of a type.
+    ///   - admission: asks the site before an upload is created; nil: none is asked.
     ///   - parts: all but uploads.
     ///   - endsMissingUploads: ends open uploads whose files are not in the spool.
     package init(
         _ client: SluiceClient, _ configuration: DoorConfiguration, address: ListenAddress,
         certificate: CertificateSource? = nil, inheritedSocket: CInt? = nil, routes: UploadRoutes,
-        registry: @escaping @Sendable (String) throws -> OperationRegistry, parts: [any DoorPart] = [],
+        registry: @escaping @Sendable (String) throws -> OperationRegistry,
+        admission: (any UploadAdmission)? = nil, parts: [any DoorPart] = [],
         endsMissingUploads: Bool = false, logger: Logger,
         whenListening: @escaping @Sendable (Listening) -> Void = { _ in }
     ) {
@@ -55,6 +58,7 @@ package struct DoorService: Service {
         self.inheritedSocket = inheritedSocket
         self.routes = routes
         self.registry = registry
+        self.admission = admission
         self.parts = parts
         self.endsMissingUploads = endsMissingUploads
         self.logger = logger
@@ -73,7 +77,8 @@ package struct DoorService: Service {
         let engine = UploadEngine(
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
-            rules: RouteRules(routes, registry: registry), logger: logger, hint: { [client] in client.hint(ready: $0) })
+            rules: RouteRules(routes, registry: registry), admission: admission, logger: logger,
+            hint: { [client] in client.hint(ready: $0) })
         let recovery: UploadEngine.Recovery
         do throws(UploadError) { recovery = try await engine.recover(endsMissing: endsMissingUploads) } catch {
             throw error.code == .unavailable ? StoreError(.busy, error.cause ?? error.message) : error as any Error

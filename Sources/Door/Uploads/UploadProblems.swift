@@ -29,7 +29,7 @@ enum UploadProblems {
         case .tooLarge: .contentTooLarge
         case .inconsistentLength, .unfinishedPart, .invalid, .interrupted: .badRequest
         case .checksumMismatch, .digestMismatch: .badRequest
-        case .isFinal: .forbidden
+        case .isFinal, .refused: .forbidden
         case .noSpace: .insufficientStorage
         case .tooMany: .tooManyRequests
         case .unavailable: .serviceUnavailable
@@ -59,6 +59,7 @@ enum UploadProblems {
         case .keyInUse: "idempotency-key-in-use"
         case .keyConflict: "idempotency-key-conflict"
         case .uniqueKeyTaken: "unique-key-taken"
+        case .refused: "upload-refused"
         case .invalid: "invalid-upload"
         case .failed: "upload-failed"
         }

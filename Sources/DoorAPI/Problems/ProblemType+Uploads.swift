@@ -53,6 +53,7 @@ extension ProblemType {
         ProblemType("upload-is-command", "The upload has become a command.", "Cancel the command instead."),
         ProblemType("upload-not-complete", "The upload is not complete.", "Send its last bytes."),
         ProblemType("upload-not-found", "The token has no such upload.", "It may have expired; upload the file anew."),
+        ProblemType("upload-refused", "The site does not take this upload.", "The detail has its reason."),
         ProblemType("upload-too-large", "The upload has more bytes than the server takes.", "Send a smaller file."),
     ]
 }

@@ -1,27 +1,27 @@
-internal import Commands
+package import Commands
 internal import HTTPClient
-internal import Work
+package import Work
 
 /// The target of a request: a URL with the scheme `http`, `https` or `file` (RFC 3986).
-struct ResourceURL: Sendable, Equatable {
-    enum Scheme: String, Sendable {
+package struct ResourceURL: Sendable, Equatable {
+    package enum Scheme: String, Sendable {
         case http, https, file
     }
 
     /// Bytes of a URL at most.
     static let maxBytes = 8 << 10
 
-    let scheme: Scheme
+    package let scheme: Scheme
     /// The part before the path: `https://media.example.com:8443`.
     let origin: String
     /// Percent-encoded; starts with a slash or is empty.
-    private(set) var path: String
+    package private(set) var path: String
     /// With the question mark, or empty.
-    let query: String
-    let destination: Destination
+    package let query: String
+    package let destination: Destination
 
     /// - Throws: ``PayloadError`` of the kind `usage`.
-    init(_ text: String) throws(PayloadError) {
+    package init(_ text: String) throws(PayloadError) {
         func refuse(_ why: String) -> PayloadError {
             PayloadError(.usage, "“\(Self.shown(text))” is not a usable URL: \(why)")
         }
@@ -77,7 +77,7 @@ struct ResourceURL: Sendable, Equatable {
     var text: String { origin + path + query }
 
     /// The URL in messages, without its query, which often contains a signature.
-    var displayText: String { origin + path }
+    package var displayText: String { origin + path }
 
     /// Whether the URL ends in a slash, so that the name of the file is appended.
     var isDirectory: Bool { path.hasSuffix("/") }

@@ -63,6 +63,15 @@ struct ConfigurationFile {
         return operations
     }
 
+    /// The hook that is asked before an upload is created; nil: none is.
+    /// - Throws: as ``uploads()``.
+    func uploadHook() throws -> UploadHook? {
+        let operations = try uploads()
+        return door.uploadHook.flatMap { url in
+            UploadHook(url, credential: operations.credentials[url.destination], client: operations.http.client)
+        }
+    }
+
     /// The requests that go through a proxy, by the configuration and the environment of this process.
     /// - Throws: ``ExitError`` `configuration` that names a variable that cannot be used.
     func proxies() throws -> ProxySettings {

@@ -83,7 +83,7 @@ struct DoorCommand: AsyncParsableCommand {
         let actions = ActionRuns(client)
         let service = DoorService(
             client, file.door, address: address, certificate: certificate, inheritedSocket: inherited?.descriptor,
-            routes: routes, registry: registry,
+            routes: routes, registry: registry, admission: try file.uploadHook(),
             parts: [
                 live, APIPart(actions), MetricsPart(live, telemetry: telemetry), PagesPart(live, actions: actions),
             ], endsMissingUploads: acceptLostUploads, logger: logger

@@ -54,15 +54,32 @@ struct ConfigurationCheck {
         return stat(directory.path, &facts) == 0 ? facts.st_uid : geteuid()
     }
 
+    /// The hook of uploads, and whether its credential can be read; nothing where there is none.
+    private static func hook(_ url: ResourceURL?, _ credentials: CredentialStore) -> [Finding] {
+        guard let url else { return [] }
+        let check = "upload hook"
+        guard let credential = credentials[url.destination] else {
+            return [Finding(check, .ok, "the door asks \(url.displayText) before each upload, without a credential")]
+        }
+        do throws(SecretError) { _ = try credential.header() } catch {
+            return [Finding(check, .warning, "the door cannot ask \(url.displayText): \(error)")]
+        }
+        return [
+            Finding(check, .ok, "the door asks \(url.displayText) before each upload, with \(credential.headerName)")
+        ]
+    }
+
     /// Whether a worker could start with the configuration, and the proxies of its requests.
     private func configuration() async -> [Finding] {
         do {
-            let uploads = try await ConfigurationFile(data, directory).uploads()
+            let file = try await ConfigurationFile(data, directory)
+            let uploads = try file.uploads()
             let exec = uploads.exec
             return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)
                 + Finding.programs(
                     isEnabled: exec.isEnabled, names: exec.names,
                     problems: exec.isEnabled ? exec.problems(worker: Self.owner(of: directory)) : [])
+                + Self.hook(file.door.uploadHook, uploads.credentials)
         } catch {
             // The finding is named for the configuration already.
             let problem = (error as? ExitError)?.message ?? "\(error)"

@@ -28,6 +28,11 @@ extension UploadFacts {
             add("maker", grant.maker)
             if let bytes = grant.maxBytes { members.append(.init("maxBytes", .integer(bytes))) }
         }
+        if let siteMetadata {
+            let values = siteMetadata.sorted { $0.key < $1.key }.map { JSONValue.Member($0.key, .string($0.value)) }
+            members.append(.init("siteMetadata", .object(values)))
+        }
+        add("uniqueKey", uniqueKey)
         return .object(members)
     }
 
@@ -57,5 +62,9 @@ extension UploadFacts {
         interopVersion = value["interopVersion"]?.integer.map { Int($0) }
         tokenName = value["tokenName"]?.string
         grant = value["maker"]?.string.map { Grant(maker: $0, maxBytes: value["maxBytes"]?.integer) }
+        if let members = value["siteMetadata"]?.members {
+            siteMetadata = Dictionary(members.map { ($0.name, $0.value.string ?? "") }) { first, _ in first }
+        }
+        uniqueKey = value["uniqueKey"]?.string
     }
 }

@@ -25,6 +25,11 @@ package struct UploadFacts: Sendable, Equatable {
     package var concatenation: Concatenation?
     /// The version of `Upload-Draft-Interop-Version` that the client speaks; nil without one.
     package var interopVersion: Int?
+    /// The values of metadata that the site has set in place of ``metadata``, when it was asked whether the upload may be
+    /// created; nil where it has set none.
+    package var siteMetadata: [String: String]?
+    /// The unique key that the site has set for the command or flow, in place of the route's own.
+    package var uniqueKey: String?
 
     /// A token that another one has made for uploads.
     package struct Grant: Sendable, Equatable {
@@ -48,10 +53,11 @@ package struct UploadFacts: Sendable, Equatable {
 
     package init(origin: UploadProtocol) { self.origin = origin }
 
-    /// The facts that the client has stated: the same request again states the same, whichever grant it has.
+    /// The facts that the client has stated: the same request again states the same, whichever grant it has, and whatever the site
+    /// has set.
     package var statement: UploadFacts {
         var facts = self
-        (facts.tokenName, facts.grant) = (nil, nil)
+        (facts.tokenName, facts.grant, facts.siteMetadata, facts.uniqueKey) = (nil, nil, nil, nil)
         return facts
     }
 }

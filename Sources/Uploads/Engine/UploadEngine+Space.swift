@@ -16,6 +16,15 @@ extension UploadEngine {
         }
     }
 
+    /// Checks that an upload would be taken now, and counts nothing.
+    /// - Throws: `noSpace`.
+    func checkRoom(for facts: UploadFacts, length: Int64?) async throws(UploadError) {
+        let free = try await freeSpace()
+        try changeSpace(for: length ?? 1) { (space) throws(SpoolSpace.Refusal) in
+            try space.check(length ?? 0, SpoolSpace.Account(facts), free: free, limits)
+        }
+    }
+
     /// Checks that there is room for a length that the client states only now.
     /// - Throws: `noSpace`.
     func checkRoom(for length: Int64, of upload: Upload) async throws(UploadError) {

@@ -32,10 +32,10 @@ extension UploadEngine {
     }
 
     private func storeNew(
-        _ facts: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?
+        _ stated: UploadFacts, _ bytes: [UInt8], key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         let length = Int64(bytes.count)
-        if let digest = facts.digest {
+        if let digest = stated.digest {
             var found = IncrementalDigest(digest.algorithm)
             bytes.withUnsafeBytes { found.update($0) }
             guard found.finish() == digest else {
@@ -43,15 +43,15 @@ extension UploadEngine {
                     .digestMismatch, "The bytes do not have the stated digest, and were dropped; send the file again.")
             }
         }
+        let (facts, byte) = try await decide(stated, length: length)
         let now = clock()
-        let byte = try rules.shardByte(for: facts, length: length)
         var upload = Upload(id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.offset = length
         upload.state = .complete
         upload.storage = .row
         let sha256 = key != nil || rules.needsDigest(facts) ? Array(SHA256.hash(data: bytes)) : nil
         upload.idempotencyKey = key?.stored
-        upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
+        upload.fingerprint = key.map { _ in stated.fingerprint(length: length) }
         upload.fingerprint?.content = sha256
         space.withLock { $0.add(upload.id, size: 0, SpoolSpace.Account(facts), isOpen: false) }
         let path = spool.file(of: upload.id)

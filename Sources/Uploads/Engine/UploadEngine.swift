@@ -13,6 +13,8 @@ package final class UploadEngine: UploadService {
     let store: any CommandStore
     let spool: SpoolDirectory
     let rules: any UploadRules
+    /// Nil: no site is asked.
+    let admission: (any UploadAdmission)?
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     let committer: UploadCommitter
@@ -37,17 +39,19 @@ package final class UploadEngine: UploadService {
     static let memory: Duration = .seconds(86_400)
 
     /// - Parameters:
+    ///   - admission: asks the site before an upload is created; nil: none is asked.
     ///   - clock: the time of rows.
     ///   - hint: gets the commands that may run now.
     package init(
         store: any CommandStore, spool: SpoolDirectory, limits: UploadLimits = UploadLimits(),
-        rules: any UploadRules = NoRoutes(), logger: Logger,
+        rules: any UploadRules = NoRoutes(), admission: (any UploadAdmission)? = nil, logger: Logger,
         clock: @escaping @Sendable () -> Timestamp = { .now }, hint: @escaping @Sendable ([CommandID]) -> Void
     ) {
         self.store = store
         self.spool = spool
         self.limits = limits
         self.rules = rules
+        self.admission = admission
         self.logger = logger
         self.clock = clock
         nextLookAtFiles = Mutex(clock())
@@ -67,11 +71,11 @@ package final class UploadEngine: UploadService {
         _ facts: UploadFacts, length: Int64?, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         try check(length, facts)
-        let byte = try rules.shardByte(for: facts, length: length)
-        guard let key else { return try await makeUpload(facts, length, byte, key: nil) }
+        guard let key else { return try await makeUpload(facts, length, key: nil) }
+        _ = try rules.shardByte(for: facts, length: length)
         return try await holding(key) { () async throws(UploadError) in
             guard let found = try await find(key: key.stored) else {
-                return try await makeUpload(facts, length, byte, key: key)
+                return try await makeUpload(facts, length, key: key)
             }
             try found.checkCreation(facts, length: length)
             return found
@@ -109,15 +113,16 @@ package final class UploadEngine: UploadService {
     func maxSize(_ facts: UploadFacts) -> Int64 { min(rules.maxSize(for: facts) ?? .max, limits.maxSize) }
 
     private func makeUpload(
-        _ facts: UploadFacts, _ length: Int64?, _ byte: UInt8?, key: IdempotencyKey?
+        _ stated: UploadFacts, _ length: Int64?, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
+        let (facts, byte) = try await decide(stated, length: length)
         let now = clock()
         try await checkUniqueKey(of: facts, byte, now)
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.due = limits.expiry(of: upload, at: 0, now: now)
         upload.idempotencyKey = key?.stored
-        upload.fingerprint = key.map { _ in facts.fingerprint(length: length) }
+        upload.fingerprint = key.map { _ in stated.fingerprint(length: length) }
         upload.storage = .file
         try await admit(upload, length: length)
         var isKept = false

@@ -42,10 +42,12 @@ final class UploadRig: Sendable {
 
     /// A new engine, as after a start of the door.
     /// - Parameter rules: of another configuration; nil: those of the rig.
-    func engine(rules: TestRules? = nil) -> UploadEngine {
+    func engine(
+        rules: TestRules? = nil, admission: (any UploadAdmission)? = nil, logger: Logger = Logger(label: "test")
+    ) -> UploadEngine {
         UploadEngine(
-            store: store, spool: spool, limits: limits, rules: rules ?? self.rules, logger: Logger(label: "test"),
-            clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
+            store: store, spool: spool, limits: limits, rules: rules ?? self.rules, admission: admission,
+            logger: logger, clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
     /// Lets the commands succeed, as a worker does.
@@ -78,6 +80,7 @@ struct TestRules: UploadRules {
     func shardByte(for facts: UploadFacts, length: Int64?) throws(UploadError) -> UInt8? {
         guard let route = facts.route else { return nil }
         guard route != "unknown" else { throw UploadError(.invalid, "There is no route “unknown”.") }
+        guard facts.fileName != "unfit" else { throw UploadError(.invalid, "The name does not fit.") }
         return UploadSubmission.command(draft(route)).shardByte
     }
 
