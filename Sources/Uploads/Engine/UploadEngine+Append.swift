@@ -251,6 +251,7 @@ extension UploadEngine {
         let now = try Self.upload(id, after: change)
         space.withLock { $0.settle(id, size: length) }
         statistics.completed(now, submission, at: clock())
+        logCompletion(of: now)
         if let command = now.command, command != id {
             // Another command holds the unique key: its bytes are those of the upload that made it.
             await dropBytes(of: now)

@@ -117,7 +117,12 @@ extension UploadEngine {
                 if error.code == .notFound { continue }
                 throw error
             }
-            if upload.state == .ended { space.withLock { $0.release(id) } }
+            guard upload.state == .ended else { continue }
+            let wasComplete = space.withLock { space in
+                defer { space.release(id) }
+                return space.isComplete(id)
+            }
+            logEnd(of: upload, wasComplete: wasComplete)
         }
     }
 

@@ -72,6 +72,7 @@ extension UploadEngine {
             statistics.received(stored, bytes: length)
             statistics.becameDurable(stored, bytes: length)
             statistics.completed(stored, submission, at: clock())
+            logCompletion(of: stored)
             if let command = stored.command, command != upload.id { await dropBytes(of: stored) }
             return stored
         } catch {

@@ -244,6 +244,7 @@ package final class UploadEngine: UploadService {
 
     /// Ends an upload whose turn the caller has.
     func end(_ id: CommandID, reason: String) async throws(UploadError) {
+        let wasComplete = space.withLock { $0.isComplete(id) }
         let change = try await commit(.end(id, reason: reason, due: clock() + Self.memory))
         guard let upload = change.upload else { throw .notFound(id) }
         guard change.isApplied else {
@@ -251,6 +252,7 @@ package final class UploadEngine: UploadService {
             throw UploadError(.complete, "Upload \(id) is complete, and has become a command; cancel that instead.")
         }
         statistics.ended(upload)
+        logEnd(of: upload, wasComplete: wasComplete)
         await dropBytes(of: upload)
     }
 

@@ -159,6 +159,9 @@ struct SpoolSpace: Sendable, Equatable {
     /// The uploads that are counted.
     var ids: [CommandID] { Array(shares.keys) }
 
+    /// Whether an upload that is counted takes no more bytes.
+    func isComplete(_ id: CommandID) -> Bool { shares[id].map { !$0.isOpen } ?? false }
+
     func size(of id: CommandID) -> Int64 { shares[id]?.size ?? 0 }
 
     private func checkShare(
