@@ -270,7 +270,7 @@ let package = Package(
             path: "Tests/Support",
             exclude: [
                 "Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py", "cronsim-peer.py",
-                "upload-client.py", "pages", "descriptor-pressure.py",
+                "openapi-client.py", "upload-client.py", "pages", "descriptor-pressure.py",
             ],
             swiftSettings: swiftSettings),
         // Changes the routes of a network namespace, which a process enters before its first thread.
