@@ -18,6 +18,7 @@ package enum CleanupDraft {
             type: CommandType.cleanup, payload: cleanup.json.bytes, destination: cleanup.destination, qos: .utility,
             idempotent: true)
         draft.retryLimit = retryLimit
+        if case .upload(_, _, let abortedAt?) = remains { draft.notBefore = abortedAt + CleanupOperation.secondLook }
         return draft
     }
 
@@ -27,9 +28,9 @@ package enum CleanupDraft {
         switch command.type {
         case CommandType.s3:
             guard let put = try? S3Payload(payload), case .object = put.target,
-                let id = S3Checkpoint(checkpoint)?.uploadID
+                let saved = S3Checkpoint(checkpoint), let id = saved.uploadID
             else { return nil }
-            return .upload(put, id: id)
+            return .upload(put, id: id, abortedAt: saved.abortedAt)
         case CommandType.download:
             guard var download = try? DownloadPayload(payload), let path = try? download.to.absolutePath() else {
                 return nil

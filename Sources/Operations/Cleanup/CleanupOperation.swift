@@ -8,10 +8,17 @@ package import Work
 ///
 /// The store submits such commands itself (``CleanupDraft``). They are commands like others, so that a file
 /// system that hangs or an endpoint that is offline delays them and nothing else.
+///
+/// A part whose bytes had arrived before an abort may be stored after it, and then costs money unseen (AWS,
+/// “AbortMultipartUpload”). So an upload is aborted twice, with an hour in between. The command waits in the store.
 package struct CleanupOperation: CommandOperation {
+    /// From the first abort of an upload to the second.
+    static let secondLook: Duration = .seconds(3600)
+
     package let type = CommandType.cleanup
 
     let s3: S3Operation
+    var secondLook = Self.secondLook
 
     package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         let cleanup = try CleanupPayload(payload)
@@ -32,10 +39,31 @@ package struct CleanupOperation: CommandOperation {
             } catch is CancellationError {
                 throw CommandFailure.stopped("the deletion of part files beside \(target)")
             }
-        case .upload(let put, let id):
+        case .upload(let put, let id, let abortedAt):
+            guard let first = abortedAt ?? Self.firstAbort(execution.checkpoint) else {
+                try await s3.abort(id, of: put, execution)
+                let mark: JSONValue = ["aborted": .integer(Timestamp.now.milliseconds)]
+                try await execution.saveCheckpoint(mark.bytes)
+                throw held(for: secondLook)
+            }
+            let wait = first + secondLook - .now
+            // A clock that was set back must not make it wait longer than a whole period.
+            guard wait <= .zero || wait > secondLook else { throw held(for: wait) }
             try await s3.abort(id, of: put, execution)
             return nil
         }
+    }
+
+    private func held(for wait: Duration) -> CommandFailure {
+        .heldBack(
+            reason:
+                "the upload is aborted; a part that was under way then may still arrive, so it is aborted once more",
+            for: wait)
+    }
+
+    private static func firstAbort(_ checkpoint: [UInt8]?) -> Timestamp? {
+        let mark = checkpoint.flatMap { try? JSONValue(parsing: $0) }
+        return mark?["aborted"]?.integer.map(Timestamp.init(milliseconds:))
     }
 
     private static func delete(

@@ -9,17 +9,18 @@ internal import Work
 ///  "command": "01998b5e-…",           the command that made them
 ///  "claim": 3}                        its last execution
 ///
-/// {"s3": {"bucket": …}, "upload": "VXBsb2FkSUQ"}     the payload of an `s3`, and the multipart upload that is aborted
+/// {"s3": {"bucket": …}, "upload": "VXBsb2FkSUQ",     the payload of an `s3`, and the multipart upload that is aborted
+///  "aborted": 1763000000000}                         when it was aborted the first time; absent: it was not
 /// ```
 struct CleanupPayload: Sendable, Equatable {
     enum Remains: Sendable, Equatable {
         case parts(target: String, of: CommandID, maxClaim: Int)
-        case upload(S3Payload, id: String)
+        case upload(S3Payload, id: String, abortedAt: Timestamp?)
     }
 
     var remains: Remains
 
-    private static let keys = "“part”, “command” and “claim”, or “s3” and “upload”"
+    private static let keys = "“part”, “command” and “claim”, or “s3”, “upload” and “aborted”"
 
     init(_ remains: Remains) { self.remains = remains }
 
@@ -47,7 +48,8 @@ struct CleanupPayload: Sendable, Equatable {
             guard S3Checkpoint.isUploadID(id) else {
                 throw PayloadError(.data, "“upload” must be the id of a multipart upload")
             }
-            remains = .upload(put, id: id)
+            let aborted = try reader.integer("aborted", in: 0...Int64.max / 1_000_000)
+            remains = .upload(put, id: id, abortedAt: aborted.map(Timestamp.init(milliseconds:)))
         }
         try reader.finish()
     }
@@ -56,7 +58,7 @@ struct CleanupPayload: Sendable, Equatable {
     var destination: Destination {
         switch remains {
         case .parts(let target, _, _): .file(at: target)
-        case .upload(let put, _): put.destination
+        case .upload(let put, _, _): put.destination
         }
     }
 
@@ -66,7 +68,10 @@ struct CleanupPayload: Sendable, Equatable {
             [
                 "part": .string(target), "command": .string(command.description), "claim": .integer(Int64(claim)),
             ]
-        case .upload(let put, let id): ["s3": put.json, "upload": .string(id)]
+        case .upload(let put, let id, let abortedAt):
+            .object(
+                [.init("s3", put.json), .init("upload", .string(id))]
+                    + (abortedAt.map { [.init("aborted", .integer($0.milliseconds))] } ?? []))
         }
     }
 }

@@ -65,8 +65,10 @@ package struct S3Operation: CommandOperation {
             source = try await Self.open(payload)
         } catch let failure as CommandFailure where failure.fault == .final {
             if let result = try await confirmDelivery(client, requests) { return result }
-            if let id = S3Checkpoint(execution.checkpoint)?.uploadID, await client.discard(id, requests) {
-                try? await execution.saveCheckpoint([])
+            if let checkpoint = S3Checkpoint(execution.checkpoint), let id = checkpoint.uploadID,
+                await client.discard(id, requests)
+            {
+                try? await execution.saveCheckpoint(checkpoint.aborted(at: .now).bytes)
             }
             throw failure
         }

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import HTTPClient
+import Synchronization
 import TestSupport
 import Testing
 import Work
@@ -8,12 +9,22 @@ import Work
 @testable import Operations
 
 @Suite struct CleanupOperationTests {
-    private func run(_ payload: JSONValue, by operation: CleanupOperation) async throws -> ExecutionOutcome {
+    /// The checkpoint of a command between its executions.
+    private final class Saved: Sendable {
+        private let bytes = Mutex<[UInt8]?>(nil)
+        var checkpoint: [UInt8]? { bytes.withLock { $0 } }
+        func save(_ checkpoint: [UInt8]) { bytes.withLock { $0 = checkpoint } }
+    }
+
+    private func run(
+        _ payload: JSONValue, by operation: CleanupOperation, _ saved: Saved = Saved()
+    ) async throws -> ExecutionOutcome {
         let attributes = try operation.inspect(payload)
         var command = Command(id: CommandID(), type: "cleanup", destination: attributes.destination, createdAt: .now)
         (command.status, command.idempotent, command.claim) = (.sent, true, 1)
         let execution = CommandExecution(
-            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+            command: command, payload: attributes.payload?.bytes ?? [], checkpoint: saved.checkpoint,
+            meter: TransferMeter(), saver: { saved.save($0) })
         do {
             return .success(try JSONValue(parsing: try await operation.execute(execution) ?? Array("{}".utf8)))
         } catch let failure as CommandFailure {
@@ -88,12 +99,12 @@ import Work
     @Test func `an upload is aborted without its file, and its parts are looked for`() async throws {
         try await withUpload { harness, payload, operation in
             let outcome = try await run(payload, by: operation)
-            #expect(outcome.result != nil && harness.store.uploads.isEmpty, "\(outcome)")
+            #expect(outcome.failure?.isHeldBack == true && harness.store.uploads.isEmpty, "\(outcome)")
             #expect(harness.store.log == [.abort, .listParts])
             // The second time it is gone already, and so it is with its bucket.
-            #expect(try await run(payload, by: operation).result != nil)
+            #expect(try await run(payload, by: operation).failure?.isHeldBack == true)
             harness.store.fail(.abort, .refuse(404, "NoSuchBucket"))
-            #expect(try await run(payload, by: operation).result != nil)
+            #expect(try await run(payload, by: operation).failure?.isHeldBack == true)
         }
     }
 
@@ -107,7 +118,8 @@ import Work
             #expect(slowed.failure?.isPushback == true && slowed.failure?.fault != .final, "\(slowed)")
             #expect(try await run(payload, by: operation).failure?.fault == .reset)
             harness.store.revive()
-            #expect(try await run(payload, by: operation).result != nil && harness.store.uploads.isEmpty)
+            #expect(try await run(payload, by: operation).failure?.isHeldBack == true)
+            #expect(harness.store.uploads.isEmpty)
         }
     }
 
@@ -122,7 +134,28 @@ import Work
         }
     }
 
-    @Test func `an upload that was aborted in time needs no cleanup`() async throws {
+    @Test func `a part that is stored after the abort is deleted an hour later`() async throws {
+        try await withUpload { harness, payload, operation in
+            let (id, upload) = try #require(harness.store.uploads.first)
+            let saved = Saved()
+            let first = try await run(payload, by: operation, saved)
+            #expect(first.failure?.isHeldBack == true && first.failure?.retryAfter == .seconds(3600), "\(first)")
+            // The store finishes a part that was under way.
+            harness.store.add(upload, id)
+            harness.store.forgetLog()
+            // An execution before that time, as after the restart of a worker, waits for the rest of the hour.
+            let early = try await run(payload, by: operation, saved)
+            #expect(early.failure?.isHeldBack == true && harness.store.log.isEmpty, "\(early)")
+            #expect(early.failure?.retryAfter.map { $0 > .seconds(3000) && $0 <= .seconds(3600) } == true, "\(early)")
+            var later = operation
+            later.secondLook = .zero
+            let second = try await run(payload, by: later, saved)
+            #expect(second.result != nil && harness.store.uploads.isEmpty, "\(second)")
+            #expect(harness.store.log == [.abort, .listParts])
+        }
+    }
+
+    @Test func `an upload that was aborted in time is aborted once more after an hour`() async throws {
         try await S3Harness.with { harness in
             let (path, _) = try harness.file(11 << 20)
             harness.store.fail(.part, .hang)
@@ -130,9 +163,22 @@ import Work
             let task = Task { try await harness.outcome(of: running) }
             try await until("the part that hangs") { harness.store.log.contains(.part) }
             #expect(harness.checkpoint?.uploadID != nil)
+            let (id, upload) = try #require(harness.store.uploads.first)
             task.cancel()
             _ = try await task.value
-            #expect(harness.store.uploads.isEmpty && harness.checkpoint == nil)
+            let checkpoint = try #require(harness.checkpoint)
+            let abortedAt = try #require(checkpoint.abortedAt)
+            #expect(harness.store.uploads.isEmpty)
+            var command = running.command
+            command.status = .cancelled
+            let draft = try #require(
+                CleanupDraft.after(command, payload: running.payload, checkpoint: checkpoint.bytes))
+            #expect(draft.notBefore == abortedAt + .seconds(3600))
+            harness.store.add(upload, id)
+            harness.store.forgetLog()
+            let operation = CleanupOperation(s3: harness.operation, secondLook: .zero)
+            let outcome = try await run(try JSONValue(parsing: draft.payload), by: operation)
+            #expect(outcome.result != nil && harness.store.uploads.isEmpty, "\(outcome)")
         }
     }
 }

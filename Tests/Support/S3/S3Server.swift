@@ -73,6 +73,9 @@ package final class S3Server: RequestHandler {
 
     package func forgetLog() { state.withLock { $0.log = [] } }
 
+    /// Adds an upload, as one that was aborted and of which a part was finished later.
+    package func add(_ upload: Upload, _ id: String) { state.withLock { $0.uploads[id] = upload } }
+
     /// Adds deviations; each applies to one request of its kind.
     package func fail(_ kind: Kind, _ faults: Fault...) {
         state.withLock { $0.faults += faults.map { (kind, $0) } }

@@ -101,7 +101,9 @@ struct S3Upload {
         checkpoint = checkpoint.aborting()
         // Where another execution has the command now, the upload is that one's.
         guard (try? await save()) != nil else { return }
-        if await client.discard(id, requests) { try? await execution.saveCheckpoint([]) }
+        guard await client.discard(id, requests) else { return }
+        checkpoint = checkpoint.aborted(at: .now)
+        try? await save()
     }
 
     private func hasSourceChanged() async -> Bool {

@@ -13,6 +13,7 @@ internal import Commands
 ///  "abortDate": 1763000000000,             when the bucket's lifecycle deletes the upload
 ///  "restarts": 1,                          uploads that were lost so far
 ///  "denied": true,                         the last answer was AccessDenied
+///  "aborted": 1763000000000,               when the endpoint accepted the abort
 ///  "damaged": 7,                           a part that was refused with BadDigest
 ///  "tags": ["d41d…", null, ["0cc1…", "4waSgw=="]],    of the acknowledged parts from 1 on, some with a checksum
 ///  "source": {…}}                          the file for which it is valid
@@ -32,6 +33,8 @@ struct S3Checkpoint: Sendable, Equatable {
     private(set) var restarts = 0
     var wasDenied = false
     var damagedPart: Int?
+    /// When the endpoint accepted the abort; nil before.
+    private(set) var abortedAt: Timestamp?
     let source: SourceIdentity
     /// The acknowledged parts by number.
     private(set) var parts: [Int: S3Part] = [:]
@@ -57,6 +60,7 @@ struct S3Checkpoint: Sendable, Equatable {
         uploadID = value["upload"]?.string
         guard (uploadID == nil) == (phase == .planned), uploadID.map(Self.isUploadID) ?? true else { return nil }
         abortDate = value["abortDate"]?.integer.map(Timestamp.init(milliseconds:))
+        if phase == .aborting { abortedAt = value["aborted"]?.integer.map(Timestamp.init(milliseconds:)) }
         restarts = Int(clamping: min(max(value["restarts"]?.integer ?? 0, 0), Int64(Self.maxRestarts)))
         wasDenied = value["denied"]?.bool ?? false
         damagedPart = value["damaged"]?.integer.flatMap { (1...count).contains($0) ? Int($0) : nil }
@@ -76,6 +80,7 @@ struct S3Checkpoint: Sendable, Equatable {
         if let abortDate { writer.member("abortDate", abortDate.milliseconds) }
         if restarts > 0 { writer.member("restarts", restarts) }
         if wasDenied { writer.member("denied", true) }
+        if let abortedAt { writer.member("aborted", abortedAt.milliseconds) }
         if let damagedPart { writer.member("damaged", damagedPart) }
         writer.member("source", source.json)
         if let last = parts.keys.max() {
@@ -147,6 +152,14 @@ struct S3Checkpoint: Sendable, Equatable {
     func aborting() -> S3Checkpoint {
         var next = self
         if uploadID != nil { next.phase = .aborting }
+        return next
+    }
+
+    /// The endpoint has accepted the abort. A part that was under way may still arrive, and is looked for later
+    /// (``CleanupOperation``).
+    func aborted(at time: Timestamp) -> S3Checkpoint {
+        var next = aborting()
+        if next.phase == .aborting { next.abortedAt = time }
         return next
     }
 
