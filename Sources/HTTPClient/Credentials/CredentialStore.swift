@@ -6,6 +6,8 @@ package import Settings
 package struct CredentialStore: Sendable, Equatable {
     private var credentials: [Destination: Credential] = [:]
     private var accessKeys: [Destination: S3AccessKey] = [:]
+    /// Of the process; nil: sluice.yaml alone has access keys.
+    private var environment: AWSEnvironment?
 
     package init() {}
 
@@ -16,16 +18,27 @@ package struct CredentialStore: Sendable, Equatable {
 
     package subscript(_ destination: Destination) -> Credential? { credentials[destination] }
 
-    /// The access key for an endpoint of S3.
-    package func accessKey(for endpoint: Destination) -> S3AccessKey? { accessKeys[endpoint] }
+    /// The access key for an endpoint of S3: that of its section in sluice.yaml; without one, for AWS and for the endpoint
+    /// that a variable names, that of the environment, else that of a profile (``AWSEnvironment``).
+    package func accessKey(for endpoint: Destination) -> S3AccessKey? {
+        if let key = accessKeys[endpoint] { return key }
+        return environment.flatMap { $0.covers(endpoint) ? $0.accessKey : nil }
+    }
+
+    /// The endpoints with an access key, and the key, which does not show its secrets.
+    package var accessKeySources: [(endpoint: String, key: S3AccessKey)] {
+        let stated = accessKeys.map { (endpoint: $0.key.text, key: $0.value) }.sorted { $0.endpoint < $1.endpoint }
+        guard let environment, let key = environment.accessKey else { return stated }
+        let named = environment.endpoint.flatMap { accessKeys[$0] == nil ? " and \($0.text)" : nil } ?? ""
+        return stated + [("AWS\(named), without a credential in sluice.yaml", key)]
+    }
 
     /// The names of the environment variables that hold secrets.
     package var variables: Set<String> {
-        let keys = accessKeys.values.flatMap { [$0.secret, $0.token].compactMap(\.self) }
-        return Set(
-            (credentials.values.map(\.secret) + keys).compactMap { secret in
+        Set(
+            credentials.values.map(\.secret).compactMap { secret in
                 if case .environment(let name) = secret { name } else { nil }
-            })
+            } + accessKeys.values.flatMap(\.variables))
     }
 
     /// Reads the list `credentials` and, for each name in it, the section `credential.<name>`:
@@ -38,12 +51,18 @@ package struct CredentialStore: Sendable, Equatable {
     /// | `headerName` with `headerValueFile` or `headerValueEnvironment` | any other header |
     /// | `s3AccessKey` with `s3SecretFile` or `s3SecretEnvironment` | an access key of S3, which signs |
     /// | `s3TokenFile`, `s3TokenEnvironment` | the token of a temporary access key |
+    /// | `s3Environment: true` | the access key of `AWS_ACCESS_KEY_ID` and the variables beside it |
+    /// | `s3Profile`, and `s3ProfileFile` | the access key of a profile of `~/.aws/credentials`, or of that file |
     ///
+    /// - Parameter environment: of the process, whose access key holds for endpoints without a section.
     /// - Throws: ``SettingsError`` naming the key. The secrets themselves are not read here.
-    package init(reading reader: inout SettingsReader) throws(SettingsError) {
+    package init(
+        reading reader: inout SettingsReader, environment: AWSEnvironment = .ofProcess
+    ) throws(SettingsError) {
+        self.environment = environment
         for name in try reader.list(["credentials"]) {
             let section = ["credential", name]
-            let accessKey = try Self.accessKey(name, &reader)
+            let accessKey = try Self.accessKey(name, &reader, environment)
             let credential = accessKey == nil ? try Self.credential(name, &reader) : nil
             let key = "credential.\(name).origin"
             guard let origin = try reader.origin(section) else { throw SettingsError(key: key, problem: "is missing") }
@@ -57,6 +76,34 @@ package struct CredentialStore: Sendable, Equatable {
 
     /// - Returns: nil where the section has no access key of S3.
     private static func accessKey(
+        _ name: String, _ reader: inout SettingsReader, _ environment: AWSEnvironment
+    ) throws(SettingsError) -> S3AccessKey? {
+        let stated = try statedKey(name, &reader)
+        var usesEnvironment = false
+        try reader.read(&usesEnvironment, ["credential", name, "s3Environment"])
+        let profile = try reader.text(["credential", name, "s3Profile"])
+        let file = try reader.text(["credential", name, "s3ProfileFile"])
+        for (value, key) in [(profile, "s3Profile"), (file, "s3ProfileFile")] where value == "" {
+            throw SettingsError(key: "credential.\(name).\(key)", problem: "is empty")
+        }
+        let hasProfile = profile != nil || file != nil
+        guard [stated != nil, usesEnvironment, hasProfile].count(where: \.self) <= 1 else {
+            throw SettingsError(
+                key: "credential.\(name)",
+                problem: "has more than one of s3AccessKey, s3Environment and s3Profile; keep one of them")
+        }
+        if usesEnvironment { return S3AccessKey(.environment) }
+        guard hasProfile else { return stated }
+        guard let key = environment.key(ofProfile: profile, file: file) else {
+            throw SettingsError(
+                key: "credential.\(name).s3Profile",
+                problem: "needs s3ProfileFile, because neither AWS_SHARED_CREDENTIALS_FILE nor HOME is set")
+        }
+        return key
+    }
+
+    /// - Returns: nil where the section states no access key.
+    private static func statedKey(
         _ name: String, _ reader: inout SettingsReader
     ) throws(SettingsError) -> S3AccessKey? {
         let id = try reader.text(["credential", name, "s3AccessKey"])
@@ -123,7 +170,7 @@ package struct CredentialStore: Sendable, Equatable {
             throw SettingsError(
                 key: "credential.\(name)",
                 problem: "needs one of bearerFile, bearerEnvironment, basicPasswordFile, basicPasswordEnvironment, "
-                    + "headerValueFile, headerValueEnvironment and s3AccessKey")
+                    + "headerValueFile, headerValueEnvironment, s3AccessKey, s3Environment and s3Profile")
         }
     }
 }

@@ -29,7 +29,8 @@ package enum Secret: Sendable, Equatable {
         return text
     }
 
-    private static func contents(of path: String) throws(SecretError) -> [UInt8] {
+    /// The bytes of a file that only its owner may read, without line breaks at its end. Blocks.
+    static func contents(of path: String) throws(SecretError) -> [UInt8] {
         let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
         guard descriptor >= 0 else { throw SecretError("the secret file \(path) cannot be opened: \(SystemError())") }
         defer { close(descriptor) }

@@ -94,19 +94,14 @@ package struct S3Operation: CommandOperation {
         } catch {
             throw CommandFailure(.final, reason: "the payload of this upload to S3 cannot be used: \(error)")
         }
-        guard case .object(let endpoint, let region, _, _, _) = payload.target,
-            let accessKey = credentials.accessKey(for: endpoint.destination)
-        else {
-            throw CommandFailure(
-                .credential,
-                reason: "sluice.yaml has no access key for \(payload.destination); add a credential with s3AccessKey "
-                    + "and s3SecretFile, and restart the workers")
+        guard case .object(let endpoint, let region, _, _, _) = payload.target else {
+            throw CommandFailure(.final, reason: "the payload of this upload to S3 cannot be used: it names no bucket")
         }
         let scheme = address.origin.isEncrypted ? "https" : "http"
         let client = S3Client(
             execution: execution, origin: "\(scheme)://\(address.host)", endpoint: endpoint.destination,
-            authority: .accessKey(accessKey, region: region), signatures: signatures, transport: transport,
-            evidence: evidence)
+            authority: try credentials.authority(at: endpoint.destination, region: region), signatures: signatures,
+            transport: transport, evidence: evidence)
         let requests = S3Requests(
             address: address, payload: payload, command: execution.id,
             contentType: MediaType.of(fileName: payload.file.lastPathName))

@@ -69,6 +69,19 @@ struct ConfigurationCheck {
         ]
     }
 
+    /// Where the access keys of S3 come from. A key that this process cannot read may be one that a worker can, whose user
+    /// and environment are others.
+    private static func accessKeys(_ credentials: CredentialStore) -> [Finding] {
+        credentials.accessKeySources.map { endpoint, key in
+            do throws(SecretError) {
+                _ = try key.read()
+                return Finding("s3 keys", .ok, "\(endpoint): \(key)")
+            } catch {
+                return Finding("s3 keys", .note, "\(endpoint): \(key), which this process cannot read: \(error)")
+            }
+        }
+    }
+
     /// Whether a worker could start with the configuration, and the proxies of its requests.
     private func configuration() async -> [Finding] {
         do {
@@ -80,6 +93,7 @@ struct ConfigurationCheck {
                     isEnabled: exec.isEnabled, names: exec.names,
                     problems: exec.isEnabled ? exec.problems(worker: Self.owner(of: directory)) : [])
                 + Self.hook(file.door.uploadHook, uploads.credentials)
+                + Self.accessKeys(uploads.credentials)
         } catch {
             // The finding is named for the configuration already.
             let problem = (error as? ExitError)?.message ?? "\(error)"

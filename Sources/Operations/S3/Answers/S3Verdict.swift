@@ -127,7 +127,8 @@ struct S3Verdict: Sendable {
     private func credential(_ refusal: S3Refusal, _ attempt: S3Attempt) -> S3Decision {
         if case .presigned(let expiry) = attempt.authority { return presigned(refusal, expiry) }
         return fail(
-            .credential, refusal, "check s3AccessKey, s3SecretFile and s3TokenFile of \(destination) in sluice.yaml")
+            .credential, refusal,
+            "check the access key of \(destination): “sluice config check” says where it is taken from")
     }
 
     private func denied(_ refusal: S3Refusal, _ attempt: S3Attempt) -> S3Decision {

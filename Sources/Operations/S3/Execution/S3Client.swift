@@ -177,12 +177,9 @@ struct S3Client: Sendable {
         func unusable(_ why: String) -> CommandFailure {
             CommandFailure(.credential, reason: "no access key for \(endpoint): \(why)")
         }
-        if let objection = AWSCredential.objection(toAccessKey: key.id) { throw unusable(objection) }
+        let values: S3AccessKey.Values
         do {
-            return try await BlockingIO.sources.run {
-                AWSCredential(
-                    accessKey: key.id, secretKey: try key.secret.read(), sessionToken: try key.token?.read())
-            }
+            values = try await BlockingIO.sources.run { try key.read() }
         } catch is CancellationError {
             throw CommandFailure.stopped("the request to \(endpoint)")
         } catch {
@@ -193,6 +190,24 @@ struct S3Client: Sendable {
 
 extension S3Response {
     /// The response of a record.
+        if let objection = AWSCredential.objection(toAccessKey: values.id) { throw unusable(objection) }
+        return AWSCredential(accessKey: values.id, secretKey: values.secret, sessionToken: values.token)
+    }
+}
+
+extension CredentialStore {
+    /// The access key of an endpoint, as the right of a client.
+    /// - Throws: ``CommandFailure`` `credential` where there is none.
+    func authority(at endpoint: Destination, region: String) throws(CommandFailure) -> S3Client.Authority {
+        guard let key = accessKey(for: endpoint) else {
+            throw CommandFailure(
+                .credential,
+                reason:
+                    "there is no access key for \(endpoint); add a credential with s3AccessKey and s3SecretFile, with "
+                    + "s3Profile or with s3Environment to sluice.yaml, and restart the workers; “sluice config check” says "
+                    + "which keys are found")
+        }
+        return .accessKey(key, region: region)
     init(_ record: HTTPRecord, status: Int) {
         self.init(status: status)
         headers = record.head?.headers.map { HTTPField($0.name, $0.value) } ?? []
