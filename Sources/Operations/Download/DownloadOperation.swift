@@ -17,6 +17,16 @@ package struct DownloadOperation: CommandOperation {
     let evidence: DestinationEvidence
     /// Permissions that no downloaded file gets: the umask of the process that calls ``inspect(_:)``.
     let umask: UInt32
+    private let signatures = S3Signatures()
+
+    init(
+        transport: any RequestTransport, credentials: CredentialStore, evidence: DestinationEvidence, umask: UInt32
+    ) {
+        self.transport = transport
+        self.credentials = credentials
+        self.evidence = evidence
+        self.umask = umask
+    }
 
     package func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
         var download = try DownloadPayload(payload)
@@ -66,7 +76,8 @@ package struct DownloadOperation: CommandOperation {
             let requests = RedirectedRequest(
                 execution: execution, headers: download.headers, transport: transport, credentials: credentials,
                 evidence: evidence, isConfined: false)
-            let transfer = DownloadTransfer(download, condition, checkpoint, file, requests)
+            let transfer = DownloadTransfer(
+                download, condition, checkpoint, file, requests, try s3Client(download, execution))
             let result = try await transfer.run()
             evidence.recordSuccess(at: download.url.destination)
             return result
@@ -80,6 +91,19 @@ package struct DownloadOperation: CommandOperation {
             }
             throw error
         }
+    }
+
+    /// Signs the requests; nil where the source is not an object of S3.
+    private func s3Client(
+        _ download: DownloadPayload, _ execution: CommandExecution
+    ) throws(CommandFailure) -> S3DownloadClient? {
+        guard let source = download.s3 else { return nil }
+        let endpoint = source.endpoint.destination
+        let client = S3Client(
+            execution: execution, origin: download.url.origin, endpoint: endpoint,
+            authority: try credentials.authority(at: endpoint, region: source.region), signatures: signatures,
+            transport: transport, evidence: evidence)
+        return S3DownloadClient(source: source, headers: download.headers, client: client)
     }
 
     /// The result where an earlier execution has published the file and died before it could report that.

@@ -16,7 +16,7 @@ struct RedirectedRequest: Sendable {
 
     let execution: CommandExecution
     /// Of the payload.
-    let headers: [HTTPField]
+    var headers: [HTTPField]
     let transport: any RequestTransport
     let credentials: CredentialStore
     let evidence: DestinationEvidence

@@ -67,6 +67,34 @@ import Work
     }
 
     @Test(.enabled(if: isAvailable(MotoServer.isInstalled), "no Python has moto"))
+    func `moto sends what it has stored, and refuses a key without an object`() async throws {
+        try await Self.with { server, operation, directory in
+            let bytes = (0..<(11 << 20)).map { UInt8(truncatingIfNeeded: $0 >> 9) }
+            let file = try directory.file("source", bytes)
+            _ = try await execute(operation, at: server, file, [.init("key", "in/b.mp4")])
+            func get(_ key: String) async throws -> JSONValue {
+                let download = DownloadOperation(
+                    transport: operation.transport, credentials: operation.credentials, evidence: operation.evidence,
+                    umask: 0o022)
+                let payload = try download.inspect([
+                    "s3": ["endpoint": .string(server.origin), "bucket": "media", "key": .string(key)],
+                    "to": .string("\(directory.path)/got"),
+                ])
+                var command = Command(
+                    id: CommandID(), type: "download", destination: payload.destination, createdAt: .now)
+                (command.status, command.idempotent, command.claim) = (.sent, true, 1)
+                let execution = CommandExecution(
+                    command: command, payload: payload.payload?.bytes ?? [], meter: TransferMeter())
+                return try JSONValue(parsing: try await download.execute(execution) ?? [])
+            }
+            let result = try await get("in/b.mp4")
+            #expect(contents(of: "\(directory.path)/got") == bytes, "\(result)")
+            let failure = await #expect(throws: CommandFailure.self) { _ = try await get("absent") }
+            #expect(failure?.fault == .final && failure?.reason.contains("NoSuchKey") == true, "\(failure as Any)")
+        }
+    }
+
+    @Test(.enabled(if: isAvailable(MotoServer.isInstalled), "no Python has moto"))
     func `moto refuses a wrong secret, and the command waits for its correction`() async throws {
         try await Self.with(secret: "hush-hush-hush-hush") { server, operation, directory in
             let file = try directory.file("source", [1])

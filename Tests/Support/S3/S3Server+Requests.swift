@@ -13,6 +13,7 @@ extension S3Server {
         case .create: return create(request, target, &state)
         case .put: return put(request, target, &state)
         case .head: return head(state.objects[target.key])
+        case .get: return get(request, state.objects[target.key])
         case .listUploads:
             let prefix = target.query["prefix"] ?? ""
             let uploads = state.uploads.filter { $0.value.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }
@@ -53,6 +54,33 @@ extension S3Server {
         headers["ETag"] = "\"\(object.etag)\""
         headers["Content-Length"] = "\(object.bytes.count)"
         return .answer(200, headers: headers)
+    }
+
+    /// Sends an object, or its rest where the range is of the version that If-Range names.
+    private static func get(_ request: HandledRequest, _ object: Object?) -> Behaviour {
+        guard let object else { return error(404, "NoSuchKey") }
+        let etag = "\"\(object.etag)\""
+        var (start, answer) = (0, ScriptAnswer(200))
+        answer.headers = object.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("ETag", etag)]
+        if let range = request["range"], let first = Int(range.dropFirst("bytes=".count).dropLast()),
+            request["if-range"] ?? etag == etag
+        {
+            guard first < object.bytes.count else { return error(416, "InvalidRange") }
+            (start, answer.status) = (first, 206)
+            let (last, count) = (object.bytes.count - 1, object.bytes.count)
+            answer.headers.append(("Content-Range", "bytes \(first)-\(last)/\(count)"))
+        }
+        answer.body = .text(Array(object.bytes[start...]))
+        return Behaviour("object from \(start)", [.read(), .answer(answer)])
+    }
+
+    /// The answer without its end, and a reset.
+    static func cut(_ behaviour: Behaviour, after count: Int) -> Behaviour {
+        var steps = behaviour.steps
+        guard case .answer(var answer)? = steps.popLast() else { return behaviour }
+        answer.framing = .stated(answer.body.count)
+        if case .text(let bytes) = answer.body { answer.body = .text(Array(bytes.prefix(count))) }
+        return Behaviour("\(count) bytes of the object", steps + [.answer(answer), .close])
     }
 
     /// Makes the object of the parts that the list names, as S3 does.

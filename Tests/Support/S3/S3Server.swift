@@ -12,7 +12,7 @@ package final class S3Server: RequestHandler {
 
     /// A request by its meaning.
     package enum Kind: String, Sendable, CaseIterable {
-        case create, part, complete, abort, listParts, listUploads, head, put
+        case create, part, complete, abort, listParts, listUploads, head, put, get
     }
 
     package struct Object: Sendable {
@@ -45,6 +45,8 @@ package final class S3Server: RequestHandler {
         case damage
         /// Neither answers nor carries out.
         case hang
+        /// Sends this number of bytes of an object, and resets the connection.
+        case cut(Int)
     }
 
     struct State {
@@ -71,10 +73,10 @@ package final class S3Server: RequestHandler {
     /// The requests so far.
     package var log: [Kind] { state.withLock { $0.log } }
 
-    package func forgetLog() { state.withLock { $0.log = [] } }
-
     /// Adds an upload, as one that was aborted and of which a part was finished later.
     package func add(_ upload: Upload, _ id: String) { state.withLock { $0.uploads[id] = upload } }
+
+    package func forgetLog() { state.withLock { $0.log = [] } }
 
     /// Adds deviations; each applies to one request of its kind.
     package func fail(_ kind: Kind, _ faults: Fault...) {
@@ -107,8 +109,9 @@ package final class S3Server: RequestHandler {
     /// Demands this session token.
     package func setToken(_ token: String?) { state.withLock { $0.token = token } }
 
-    package func store(_ key: String, _ bytes: [UInt8]) {
-        state.withLock { $0.objects[key] = Object(bytes: bytes, etag: Self.md5(bytes), headers: [:]) }
+    /// - Parameter headers: sent with the object.
+    package func store(_ key: String, _ bytes: [UInt8], headers: [String: String] = [:]) {
+        state.withLock { $0.objects[key] = Object(bytes: bytes, etag: Self.md5(bytes), headers: headers) }
     }
 
     // MARK: Requests
@@ -132,6 +135,7 @@ package final class S3Server: RequestHandler {
             if let refusal = Self.refusal(of: request, target, state) { return refusal }
             let answer = Self.carryOut(request, target, kind, &state)
             if case .reset = fault { return Behaviour("reset", [.reset]) }
+            if case .cut(let count) = fault, kind == .get { return Self.cut(answer, after: count) }
             return answer
         }
     }
@@ -147,7 +151,7 @@ package final class S3Server: RequestHandler {
         case .refuse(let status, let code, let header)?: error(status, code, header: header)
         case .answer(let body)?: Behaviour.answer(200, body: body)
         case .hang?: Behaviour("hang", [.hang])
-        case .die?, .reset?, .forget?, .damage?, nil: nil
+        case .die?, .reset?, .forget?, .damage?, .cut?, nil: nil
         }
     }
 
@@ -157,7 +161,8 @@ package final class S3Server: RequestHandler {
         case "PUT": target.query["partNumber"] != nil ? .part : .put
         case "DELETE": .abort
         case "HEAD": .head
-        case "GET": target.query["uploads"] != nil ? .listUploads : .listParts
+        case "GET" where target.query["uploads"] != nil: .listUploads
+        case "GET": target.query["uploadId"] != nil ? .listParts : .get
         default: nil
         }
     }

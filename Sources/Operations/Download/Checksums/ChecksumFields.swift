@@ -30,6 +30,21 @@ enum ChecksumFields {
         }
     }
 
+    /// `x-amz-checksum-…` of S3: base64 of the checksum of the whole object. That of an object of several parts may be of
+    /// the checksums of its parts, and says nothing about the bytes; neither does the tag of such an object.
+    static func amazon(_ fields: HeaderFields) -> [Checksum] {
+        guard fields.first("x-amz-checksum-type")?.trimmed.lowercased() ?? "full_object" == "full_object" else {
+            return []
+        }
+        let algorithms: [(String, ChecksumAlgorithm)] = [("sha256", .sha256), ("sha1", .sha1), ("crc32c", .crc32c)]
+        return algorithms.compactMap { name, algorithm in
+            fields.first("x-amz-checksum-\(name)").flatMap { field in
+                // One of several parts has their number after a hyphen.
+                field.utf8.contains(UInt8(ascii: "-")) ? nil : checksum(algorithm, base64: field.trimmed[...])
+            }
+        }
+    }
+
     private static func members(
         of fields: [String], _ read: (_ name: String, _ value: Substring) -> Checksum?
     ) -> [Checksum] {

@@ -4,6 +4,7 @@ extension DownloadPayload {
     /// The payload as it is stored. Values that are the default are left out.
     var json: JSONValue {
         var members: [JSONValue.Member] = [.init("url", .string(url.text)), .init("to", .string(to))]
+        if let s3 { members.append(.init("s3", s3.json)) }
         if !headers.isEmpty {
             members.append(.init("headers", .object(headers.map { .init($0.name, .string($0.value)) })))
         }

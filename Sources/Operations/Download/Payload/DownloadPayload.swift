@@ -6,6 +6,7 @@ internal import Work
 ///
 /// ```
 /// {"url": "https://media.example.com/a.mp4",  the source; http, https or file
+///  "s3": {…},                           instead of “url”: an object, see ``S3Source``
 ///  "to": "/data/in/",                   a path or file: URL; with a trailing slash a directory, see “name”
 ///  "headers": {"X-Tag": "a"},           none by default
 ///  "name": null,                        in a directory: null: the last segment of “url”; "server": the name
@@ -36,6 +37,8 @@ struct DownloadPayload: Sendable, Equatable {
     static let defaultMode: UInt32 = 0o644
 
     var url: ResourceURL
+    /// The source is an object of S3, whose URL is ``url``.
+    var s3: S3Source?
     /// The path of the target, or of its directory with a slash at the end.
     var to: String
     var headers: [HTTPField] = []
@@ -53,13 +56,19 @@ struct DownloadPayload: Sendable, Equatable {
     var ranges = 1
 
     private static let keys =
-        "“url”, “to”, “headers”, “name”, “checksum”, “size”, “overwrite”, “mode”, “newMode”, “keepTime”, “ifChanged”, "
+        "“url” or “s3”, “to”, “headers”, “name”, “checksum”, “size”, “overwrite”, “mode”, “newMode”, “keepTime”, “ifChanged”, "
         + "“maxBytes” and “ranges”"
 
     /// Reads and checks the payload without touching the file system.
     init(_ value: JSONValue) throws(PayloadError) {
         var reader = try PayloadReader(value, of: "a download", keys: Self.keys)
-        url = try ResourceURL(try reader.text("url", isRequired: true) ?? "")
+        let object: S3Source? = if let value = reader.take("s3") { try S3Source(value) } else { nil }
+        let stated = try reader.text("url", isRequired: object == nil)
+        let url = if let object { try object.url() } else { try ResourceURL(stated ?? "") }
+        (self.url, s3) = (url, object)
+        if let object, let stated, stated != url.text {
+            throw PayloadError(.data, "“url” is not that of the object “\(object.address.key)”: leave it out")
+        }
         to = try Self.path(try reader.text("to", isRequired: true) ?? "")
         headers = try Self.headers(&reader)
         if let value = reader.take("name") { name = try Self.name(value) }
@@ -74,6 +83,10 @@ struct DownloadPayload: Sendable, Equatable {
         ranges = Int(try reader.integer("ranges", in: 1...1) ?? 1)
         try reader.finish()
         try checkCombinations()
+        guard s3 != nil else { return }
+        for header in headers {
+            if let objection = S3Source.objection(to: header) { throw PayloadError(.data, objection) }
+        }
     }
 
     private func checkCombinations() throws(PayloadError) {

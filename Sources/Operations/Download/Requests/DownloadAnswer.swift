@@ -62,6 +62,9 @@ struct DownloadAnswer: Sendable {
         var checksums = ChecksumFields.reprDigest(fields.values("repr-digest"))
         let storedCoding = fields.first("x-goog-stored-content-encoding")?.trimmed.lowercased() ?? "identity"
         if storedCoding == "identity" { checksums += ChecksumFields.googHash(fields.values("x-goog-hash")) }
+        if status == 200, fields.first("content-range") == nil {
+            checksums += ChecksumFields.amazon(fields)
+        }
         if status == 200, fields.first("content-range") == nil, let field = fields.first("content-md5"),
             let md5 = ChecksumFields.contentMD5(field)
         {

@@ -14,6 +14,10 @@ actor DownloadTransfer {
     private let payload: DownloadPayload
     private let file: DownloadFile
     private let requests: RedirectedRequest
+    /// Nil where the source is not an object of S3.
+    private let s3: S3DownloadClient?
+    /// A request was refused because of the clock, and the clock was corrected.
+    private var hasCorrectedClock = false
     private var rules: DownloadRequestRules
     /// Facts from the head of the last answer with the file.
     private var facts = DownloadFacts()
@@ -29,8 +33,9 @@ actor DownloadTransfer {
     ///   - checkpoint: of the earlier executions.
     init(
         _ payload: DownloadPayload, _ condition: DownloadValidators?, _ checkpoint: DownloadCheckpoint?,
-        _ file: DownloadFile, _ requests: RedirectedRequest
+        _ file: DownloadFile, _ requests: RedirectedRequest, _ s3: S3DownloadClient? = nil
     ) {
+        self.s3 = s3
         self.payload = payload
         self.file = file
         self.requests = requests
@@ -82,8 +87,13 @@ actor DownloadTransfer {
             let wasRedirected = redirects.hasRedirected
             return { head, body in try await self.receive(head, body, wasRedirected: wasRedirected) }
         }
+        var requests = requests
+        if let s3 { requests.headers = try await s3.signed(request) }
+        // The signature of an object is valid for its host alone.
+        let isSigned = s3 != nil
         let response = try await requests.send(
-            parts, maxRedirects: RedirectRules.maxRedirects, reader: request == .head ? nil : reader)
+            parts, maxRedirects: RedirectRules.maxRedirects, isFinal: { isSigned && (300..<400).contains($0) },
+            reader: request == .head ? nil : reader)
         if let fileError { throw fileError }
         if response.redirects.hasRedirected { facts.url = response.redirects.url.displayText }
         if let decision { return decision }
@@ -95,8 +105,10 @@ actor DownloadTransfer {
         after response: RedirectedRequest.Response, to request: DownloadRequest
     ) throws -> DownloadAction {
         let record = response.record
-        let failure = response.sender.failure(
-            record, of: HTTPMethod(rawValue: request.method), response.redirects.url)
+        let failure =
+            s3 != nil && record.head != nil
+            ? nil
+            : response.sender.failure(record, of: HTTPMethod(rawValue: request.method), response.redirects.url)
         guard let head = record.head else {
             throw failure ?? CommandFailure.stopped("the download of \(payload.url.displayText)")
         }
@@ -105,6 +117,14 @@ actor DownloadTransfer {
         if request == .head { facts.take(answer) }
         let action = rules.answer(answer)
         guard action == .refused else { return action }
+        if let s3 {
+            switch s3.judge(record, status: answer.status, to: request, hasCorrectedClock: hasCorrectedClock) {
+            case .sendAgain:
+                hasCorrectedClock = true
+                return .send(request)
+            case .failed(let failure): throw failure
+            }
+        }
         throw failure
             ?? CommandFailure(
                 .command,

@@ -42,6 +42,13 @@ struct S3Address: Sendable, Equatable {
     /// The value of the field `Host`.
     var host: String { origin.hostField }
 
+    /// The server to connect to.
+    var destination: Destination {
+        addressing == .path
+            ? endpoint
+            : Destination(scheme: origin.isEncrypted ? "https" : "http", host: origin.host, port: origin.port)
+    }
+
     /// The encoded path of the object.
     var path: String {
         switch addressing {

@@ -1,4 +1,4 @@
-/// A request of an `s3`.
+/// A request of an `s3`, or of a download from S3.
 enum S3Step: Sendable, Equatable {
     case create
     case part(Int)
@@ -9,6 +9,7 @@ enum S3Step: Sendable, Equatable {
     case listParts
     case listUploads
     case head
+    case get
 
     /// Whether the request makes the object, so that an unclear answer leaves it unclear whether it exists.
     var makesObject: Bool { self == .complete || self == .put }
@@ -17,7 +18,7 @@ enum S3Step: Sendable, Equatable {
     var needsUpload: Bool {
         switch self {
         case .part, .complete, .listParts: true
-        case .create, .put, .abort, .listUploads, .head: false
+        case .create, .put, .abort, .listUploads, .head, .get: false
         }
     }
 }

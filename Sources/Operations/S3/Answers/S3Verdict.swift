@@ -9,7 +9,7 @@ internal import HTTPClient
 /// | InternalError, RequestTimeout, OperationAborted, IncompleteBody | charged |
 /// | 408, 421, 423, 425, 429, 500, 502, 504 and other 5xx | charged; 429 is a push-back |
 /// | InvalidAccessKeyId, SignatureDoesNotMatch, ExpiredToken, InvalidToken, 401 | credential |
-/// | AccessDenied, 403 | the first time credential, then final |
+/// | AccessDenied, 403 | the first time credential, then final; final at once for a download |
 /// | NoSuchBucket, EntityTooLarge, InvalidArgument, KeyTooLong, other 4xx, 501 | final |
 /// | NoSuchUpload, InvalidPart, InvalidPartOrder, 404 of a part | HEAD, a new upload; after 3 charged |
 /// | BadDigest, XAmzContentSHA256Mismatch | the part again; the second time final |
@@ -113,7 +113,7 @@ struct S3Verdict: Sendable {
                     refusal,
                     "it is the second time: the source or the path damages bytes; check the disk, the memory and the "
                         + "proxies of this host") : .sendAgain
-        case .create, .complete, .abort, .listParts, .listUploads, .head: charged(refusal, attempt)
+        case .create, .complete, .abort, .listParts, .listUploads, .head, .get: charged(refusal, attempt)
         }
     }
 
@@ -133,6 +133,11 @@ struct S3Verdict: Sendable {
 
     private func denied(_ refusal: S3Refusal, _ attempt: S3Attempt) -> S3Decision {
         if case .presigned(let expiry) = attempt.authority { return presigned(refusal, expiry) }
+        if attempt.step == .get {
+            return final(
+                refusal,
+                "give the access key the right s3:GetObject; without s3:ListBucket a missing object is denied too")
+        }
         return attempt.wasDenied
             ? final(refusal, "it is denied again; give the access key the right to write there, and retry the command")
             : fail(.credential, refusal, "check the access key of \(destination), and its rights for the bucket")

@@ -7,7 +7,7 @@ internal import Work
 /// Sends the requests of one execution to an endpoint. Each attempt is signed anew, and ``S3Verdict`` decides
 /// what an answer means.
 struct S3Client: Sendable {
-    /// The right to write.
+    /// The right to write or read.
     enum Authority: Sendable {
         case accessKey(S3AccessKey, region: String)
         case presigned(S3PresignedURL)
@@ -135,7 +135,7 @@ struct S3Client: Sendable {
         case .complete: "\(name) (the completion)"
         case .listParts: "\(name) (the list of parts)"
         case .listUploads: "\(name) (the list of uploads)"
-        case .put, .abort, .head: name
+        case .put, .abort, .head, .get: name
         }
     }
 
@@ -165,10 +165,15 @@ struct S3Client: Sendable {
     }
 
     private func headers(_ request: AWSRequest, _ body: S3Body) async throws -> [HTTPField] {
+        try await signed(request, body.hash)
+    }
+
+    /// The headers of a request with its signature; those of a presigned URL stay as they are.
+    func signed(_ request: AWSRequest, _ payload: AWSPayloadHash = .empty) async throws -> [HTTPField] {
         guard case .accessKey(let accessKey, let region) = authority else { return request.headers }
         let credential = try await Self.credential(accessKey, of: endpoint)
         return signatures.headers(
-            for: request, payload: body.hash, by: AWSSigner(credential: credential, region: region), at: endpoint,
+            for: request, payload: payload, by: AWSSigner(credential: credential, region: region), at: endpoint,
             now: .now)
     }
 
@@ -185,11 +190,6 @@ struct S3Client: Sendable {
         } catch {
             throw unusable(error.words)
         }
-    }
-}
-
-extension S3Response {
-    /// The response of a record.
         if let objection = AWSCredential.objection(toAccessKey: values.id) { throw unusable(objection) }
         return AWSCredential(accessKey: values.id, secretKey: values.secret, sessionToken: values.token)
     }
@@ -208,6 +208,11 @@ extension CredentialStore {
                     + "which keys are found")
         }
         return .accessKey(key, region: region)
+    }
+}
+
+extension S3Response {
+    /// The response of a record.
     init(_ record: HTTPRecord, status: Int) {
         self.init(status: status)
         headers = record.head?.headers.map { HTTPField($0.name, $0.value) } ?? []

@@ -64,7 +64,8 @@ extension S3Payload {
 
     // MARK: Values
 
-    private static func object(_ reader: inout PayloadReader) throws(PayloadError) -> Target {
+    /// The members that name an object.
+    static func object(_ reader: inout PayloadReader) throws(PayloadError) -> Target {
         guard let endpoint = S3Endpoint(try reader.text("endpoint", isRequired: true) ?? "") else {
             throw PayloadError(
                 .usage,

@@ -15,12 +15,14 @@ final class DownloadHarness: Sendable {
     private let operation: DownloadOperation
     private let state = Mutex<(claim: Int, checkpoint: [UInt8]?, retries: Int)>((0, nil, 0))
 
-    init(_ payload: JSONValue, in directory: TemporaryDirectory) throws {
+    init(
+        _ payload: JSONValue, in directory: TemporaryDirectory, credentials: CredentialStore = CredentialStore()
+    ) throws {
         self.directory = directory
         var configuration = HTTPConfiguration()
         configuration.client.idleTimeout = .seconds(2)
         operation = DownloadOperation(
-            transport: HTTPTransport(configuration: configuration), credentials: CredentialStore(),
+            transport: HTTPTransport(configuration: configuration), credentials: credentials,
             evidence: DestinationEvidence(), umask: 0o022)
         self.payload = try operation.inspect(payload).payload ?? payload
     }
