@@ -103,6 +103,26 @@ struct CopyTarget: Sendable {
         throw CommandFailure(.final, reason: "\(source.path) and \(path) are the same file")
     }
 
+    /// Makes the last folders of the path where they are missing. The folder above them must exist. Blocks.
+    /// - Parameters:
+    ///   - count: the number of folders.
+    ///   - permissions: of the file. A user that may read the file may enter its folder.
+    func makeFolders(_ count: Int, permissions: UInt32) throws(CommandFailure) {
+        var folders: [CopyTarget] = []
+        for _ in 0..<count { folders.append(CopyTarget(path: folders.last?.directory ?? directory)) }
+        for folder in folders.reversed() {
+            guard mkdir(folder.path, 0o700) == 0 else {
+                if errno == EEXIST { continue }
+                throw folder.failure(SystemError(), "cannot make the folder \(folder.path)")
+            }
+            chmod(folder.path, permissions & 0o777 | permissions >> 2 & 0o111 | 0o700)
+            let parent = clinux_open(folder.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+            guard parent >= 0 else { continue }
+            fsync(parent)
+            close(parent)
+        }
+    }
+
     /// `.<name>.<id>.<claim>.part` in the directory of the target. A long name is cut, since a name may have
     /// 255 bytes.
     func temporaryPath(_ id: CommandID, claim: Int) -> String {

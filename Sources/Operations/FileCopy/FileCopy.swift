@@ -121,6 +121,10 @@ struct FileCopy: Sendable {
 
     private func begin(_ source: SourceFile, _ target: CopyTarget) throws(CommandFailure) -> PartFile {
         try target.check(for: source)
+        if let below = upload.path, upload.to.filePath.endsWithBytes(of: "/\(below)") {
+            try target.makeFolders(
+                below.utf8.count { $0 == .slash }, permissions: upload.mode ?? source.permissions)
+        }
         let path = target.temporaryPath(execution.id, claim: execution.claim)
         unlink(path)
         var checkpoint: (String, Int64)?

@@ -95,6 +95,16 @@ package struct ResourceURL: Sendable, Equatable {
         return copy
     }
 
+    /// Appends names with a slash between two of them, as ``appending(name:)`` does with each.
+    func appending(path: String) -> ResourceURL {
+        var copy = self
+        for (index, name) in path.utf8.split(separator: .slash, omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { copy.path += "/" }
+            copy = copy.appending(name: Substring(name))
+        }
+        return copy
+    }
+
     /// The decoded path of a `file:` URL.
     var filePath: String { Self.decoded(path) ?? path }
 

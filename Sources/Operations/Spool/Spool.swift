@@ -42,7 +42,8 @@ package struct Spool: Sendable {
         var upload = try UploadPayload(payload)
         guard !upload.removeSource else { throw Self.removal(of: upload.file) }
         try upload.resolveFile()
-        upload.name = String(upload.fileName)
+        // The name of the copy is a UUID.
+        if upload.path == nil { upload.name = String(upload.fileName) }
         if upload.to.scheme != .file, !upload.headers.contains(where: { $0.isNamed("content-type") }) {
             upload.headers.append(HTTPField("Content-Type", MediaType.of(fileName: upload.fileName)))
         }

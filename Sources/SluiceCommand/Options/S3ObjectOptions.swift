@@ -3,22 +3,9 @@ internal import Commands
 
 /// The options of an object of S3.
 struct S3ObjectOptions: ParsableArguments {
-    enum Addressing: String, ExpressibleByArgument, CaseIterable {
-        case path, virtual
-    }
-
     enum Checksum: String, ExpressibleByArgument, CaseIterable {
         case sha256, md5, crc32c, none
     }
-
-    @Option(name: .long, help: ArgumentHelp("The region. (default: us-east-1)", valueName: "name"))
-    var region: String?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp("Where the bucket's name stands: in the path, or (virtual) before the host. (default: path)")
-    )
-    var addressing: Addressing?
 
     @Option(
         name: .long,
@@ -49,8 +36,6 @@ struct S3ObjectOptions: ParsableArguments {
     /// - Throws: `ValidationError` for a header or an entry of the metadata that has another form.
     func members() throws -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
-        if let region { members.append(.init("region", .string(region))) }
-        if let addressing { members.append(.init("addressing", .string(addressing.rawValue))) }
         if let partSize { members.append(.init("partSize", .string(partSize))) }
         if let contentType { members.append(.init("contentType", .string(contentType))) }
         if !metadata.isEmpty { members.append(.init("metadata", .object(try metadata.map(Self.entry)))) }

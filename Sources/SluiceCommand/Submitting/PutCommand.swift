@@ -9,16 +9,20 @@ internal import Work
 struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
-        abstract: "Upload files. Prints one UUID a line as soon as it is durable.",
+        abstract: "Upload files and folders. Prints one UUID a line as soon as it is durable.",
         discussion: """
             Every file is checked first; where one cannot be uploaded, none is submitted. The files stay in place and must \
             not change until they are sent; --spool copies them into the data directory instead. A URL that ends in a \
             slash gets the file's name appended; two files that would get one URL are refused. Two puts with one unique \
             key are equal where the file's path, size and modification time, the URL and the options are equal.
 
+            \(FolderOptions.discussion)
+
             EXAMPLES
               sluice put report.pdf --to https://media.example.com/in/
               sluice put *.mp4 --to https://media.example.com/in/ --qos background --wait
+              sluice put photos --to https://media.example.com/in/ --include '*.jpg' --exclude raw/ --dry-run
+              sluice put photos --to https://media.example.com/in/ --unique-key photos
               sluice put dump.sql --to file:///backup/dump.sql --spool
               sluice put disk.img --to https://media.example.com/files/ --protocol tus --wait
               sluice put latest.csv --to https://media.example.com/ --unique-key latest --unique-for running
@@ -39,8 +43,9 @@ struct PutCommand: AsyncParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var fields: SubmitFields
+    @OptionGroup var folders: FolderOptions
 
-    @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The files and folders.", valueName: "file"), completion: .file())
     var files: [String]
 
     @Option(
@@ -97,26 +102,18 @@ struct PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         SignalHandling.exits()
-        let payloads = try files.map(payload)
-        if let (earlier, later, url) = try UploadTargets.collision(in: payloads) {
-            throw ExitError(
-                .usage,
-                "\(files[earlier]) and \(files[later]) would both be sent to \(url), and one would be lost; rename one, or "
-                    + "put it elsewhere")
-        }
+        let endsInSlash = to.prefix { $0 != "?" }.endsWithBytes(of: "/")
         let submission = FileSubmission(
-            data: data, type: CommandType.upload, files: files, payloads: payloads, spools: spool, draft: draft)
+            data: data, type: CommandType.upload, files: files, folders: folders, fields: fields,
+            takesFolders: endsInSlash || transferProtocol == .tus, spools: spool, payload: payload)
         try await submission.run(asJSON: print.json, waits: wait)
     }
 
-    private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
-        try CommandDraft(type: CommandType.upload, payload: payload, options: fields.options, registry: registry)
-    }
-
-    private func payload(_ file: String) throws -> JSONValue {
+    private func payload(_ source: SourceSelection.Source) throws -> JSONValue {
         var members: [JSONValue.Member] = [
-            .init("file", .string(file)), .init("to", .string(to)), .init("removeSource", .bool(removeSource)),
+            .init("file", .string(source.path)), .init("to", .string(to)), .init("removeSource", .bool(removeSource)),
         ]
+        if let path = source.file?.path { members.append(.init("path", .string(path))) }
         if let method { members.append(.init("method", .string(method.rawValue))) }
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
         let headers = try HeaderArgument.members(header)

@@ -7,17 +7,21 @@ internal import Work
 struct S3PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
-        abstract: "Store files as objects of S3. Prints one UUID a line as soon as it is durable.",
+        abstract: "Store files and folders as objects of S3. Prints one UUID a line as soon as it is durable.",
         discussion: """
-            The access key is that of the endpoint in sluice.yaml: see “credentials” in deploy/sluice.example.yaml. A file \
-            of more than 8 MiB (or --part-size) goes in parts. Any worker resumes it, also after every process was killed; \
+            \(S3Command.keys)
+
+            A file of more than 8 MiB (or --part-size) goes in parts. Any worker resumes it, also after every process was killed; \
             at most the part that was under way is sent again. An upload that is cancelled is aborted at the endpoint.
 
             The files stay in place and must not change until they are sent; --spool copies them into the data directory \
             instead. A key that ends in a slash gets the file's name appended.
 
+            \(FolderOptions.discussion)
+
             EXAMPLES
               sluice s3 put report.pdf --to s3://media/in/ --endpoint https://s3.example.com
+              sluice s3 put photos --to s3://media/photos/ --endpoint https://s3.example.com --exclude raw/ --dry-run
               sluice s3 put *.mp4 --to s3://media/in/ --endpoint https://s3.example.com --qos background --wait
               sluice s3 put disk.img --to s3://backup/disk.img --endpoint https://s3.eu-west-1.amazonaws.com \\
                 --region eu-west-1 --part-size 64MiB --header 'x-amz-storage-class: STANDARD_IA'
@@ -27,22 +31,17 @@ struct S3PutCommand: AsyncParsableCommand {
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var fields: SubmitFields
+    @OptionGroup var address: S3AddressOptions
     @OptionGroup var object: S3ObjectOptions
+    @OptionGroup var folders: FolderOptions
 
-    @Argument(help: ArgumentHelp("The files.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("The files and folders.", valueName: "file"), completion: .file())
     var files: [String]
 
     @Option(
         name: .long,
         help: ArgumentHelp("s3://bucket/key; a slash at the end appends the file's name.", valueName: "url"))
     var to: String?
-
-    @Option(
-        name: .long,
-        help: ArgumentHelp(
-            "The URL of the store, as in https://s3.example.com or https://example.com/storage/v1/s3.", valueName: "url"
-        ))
-    var endpoint: String?
 
     @Option(
         name: .long,
@@ -64,13 +63,16 @@ struct S3PutCommand: AsyncParsableCommand {
     func validate() throws {
         if files.isEmpty { throw ValidationError("Name at least one file.") }
         if presigned != nil {
-            if to != nil || endpoint != nil {
-                throw ValidationError("--presigned has endpoint, bucket and key: leave out --to and --endpoint.")
+            if to != nil || address.endpoint != nil || address.region != nil || address.addressing != nil {
+                throw ValidationError(
+                    "--presigned has endpoint, bucket and key: leave out --to, --endpoint, --region and --addressing.")
             }
             if files.count > 1 { throw ValidationError("A presigned URL takes one file.") }
         } else {
-            guard let to, endpoint != nil else { throw ValidationError("Give --to and --endpoint, or --presigned.") }
-            let key = try Self.target(to).key
+            guard let to, try address.chosenEndpoint() != nil else {
+                throw ValidationError("Give --to and --endpoint (or set AWS_ENDPOINT_URL_S3), or --presigned.")
+            }
+            let key = try S3AddressOptions.target(to, option: "--to").key
             if files.count > 1, !key.isEmpty, !key.endsWithBytes(of: "/") {
                 throw ValidationError("With several files, --to must end in a slash: each file's name is appended.")
             }
@@ -88,42 +90,29 @@ struct S3PutCommand: AsyncParsableCommand {
 
     func run() async throws {
         SignalHandling.exits()
+        let key = try to.map { try S3AddressOptions.target($0, option: "--to").key }
         let submission = FileSubmission(
-            data: data, type: CommandType.s3, files: files, payloads: try files.map(payload), spools: spool,
-            draft: draft)
+            data: data, type: CommandType.s3, files: files, folders: folders, fields: fields,
+            takesFolders: key.map { $0.isEmpty || $0.endsWithBytes(of: "/") } ?? false, spools: spool, payload: payload)
         try await submission.run(asJSON: print.json, waits: wait)
     }
 
-    private func draft(_ payload: JSONValue, _ registry: OperationRegistry) throws -> CommandDraft {
-        try CommandDraft(type: CommandType.s3, payload: payload, options: fields.options, registry: registry)
-    }
-
-    private func payload(_ file: String) throws -> JSONValue {
-        var members: [JSONValue.Member] = [.init("file", .string(file))]
+    private func payload(_ source: SourceSelection.Source) throws -> JSONValue {
+        var members: [JSONValue.Member] = [.init("file", .string(source.path))]
         if let presigned {
             members.append(.init("presigned", .string(try Self.url(presigned))))
         } else {
-            let (bucket, key) = try Self.target(to ?? "")
-            members += [
-                .init("endpoint", .string(endpoint ?? "")), .init("bucket", .string(bucket)),
-                .init("key", .string(key)),
-            ]
+            members += try address.members(Self.url(to ?? "", below: source.file?.path), option: "--to")
         }
         members += try object.members()
         if removeSource { members.append(.init("removeSource", .bool(true))) }
         return .object(members)
     }
 
-    /// The bucket and the key of `s3://bucket/key`. The key is taken as it is, without percent-encoding.
-    private static func target(_ text: String) throws -> (bucket: String, key: String) {
-        let scheme = "s3://"
-        guard text.beginsWithBytes(of: scheme) else {
-            throw ValidationError("--to must be s3://bucket/key, not '\(text)'.")
-        }
-        let rest = text.utf8.dropFirst(scheme.utf8.count)
-        let slash = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-        guard slash > rest.startIndex else { throw ValidationError("--to has no bucket: 's3://bucket/key'.") }
-        return (String(Substring(rest[..<slash])), String(Substring(rest[slash...].dropFirst())))
+    /// The URL of a file of a folder. The URL of the bucket alone may lack its slash.
+    private static func url(_ to: String, below path: String?) -> String {
+        guard let path else { return to }
+        return to.endsWithBytes(of: "/") ? to + path : "\(to)/\(path)"
     }
 
     /// The URL, or the first line of the file that `@` names. The list of processes shows arguments to every user.

@@ -43,6 +43,7 @@ struct SpooledSubmission {
                     try zip(payloads, checked[places]).map { payload, original in
                         var copy = try draft(payload)
                         copy.identity = original.identity ?? original.payload
+                        copy.uniqueKey = original.uniqueKey
                         return copy
                     }
                 }

@@ -1,4 +1,6 @@
 internal import Commands
+internal import Console
+internal import Host
 internal import Sluice
 internal import Store
 
@@ -34,6 +36,8 @@ struct SubmissionPrinter {
     ) async throws -> [CommandID] {
         var ids: [CommandID] = []
         let count = labels.count
+        var progress = BulkProgress(now: .now)
+        defer { Diagnostics.clearStatus() }
         for start in stride(from: 0, to: count, by: Self.batch) {
             let end = min(start + Self.batch, count)
             try Output.require(
@@ -52,6 +56,10 @@ struct SubmissionPrinter {
                 }
             }
             Output.flush()
+            // A terminal that shows the UUIDs themselves needs no number.
+            if !Output.isTerminal, let text = progress.add(results.count, now: .now) {
+                Diagnostics.showStatus { _ in text }
+            }
             if let refusal {
                 for index in end..<count { unused(index) }
                 throw refusal

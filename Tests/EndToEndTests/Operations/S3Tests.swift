@@ -176,6 +176,85 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a folder becomes objects, and each comes back as a file`() async throws {
+            try await with { installation, store, origin, configuration in
+                _ = try await installation.up(workers: 1, "--config", configuration)
+                let folder = try installation.directory.makeDirectory("in")
+                _ = try installation.directory.makeDirectory("in/sub")
+                let (_, bytes) = try file(installation, "in/sub/b c.mp4", 11 << 20)
+                _ = try file(installation, "in/a.txt", 9)
+                let put = try await installation.sluice(
+                    "s3", "put", folder, "--to", "s3://media", "--endpoint", origin, "--part-size", "5MiB", "--exclude",
+                    "*.txt", "--wait")
+                #expect(put.code == 0 && put.ids.count == 1, "\(put.errors)")
+                #expect(store.objects.keys.sorted() == ["sub/b c.mp4"] && store.objects["sub/b c.mp4"]?.bytes == bytes)
+                let target = try installation.directory.makeDirectory("out")
+                store.fail(.get, .cut(5 << 20))
+                let get = try await installation.sluice(
+                    "s3", "get", "s3://media/sub/b c.mp4", "--to", "\(target)/", "--wait",
+                    environment: ["AWS_ENDPOINT_URL_S3": origin])
+                #expect(get.code == 0 && contents(of: "\(target)/b c.mp4") == bytes, "\(get.errors)")
+                let absent = try await installation.sluice(
+                    "s3", "get", "s3://media/absent", "--to", "\(target)/", "--endpoint", origin, "--wait")
+                #expect(absent.code == 1 && absent.errors.contains("NoSuchKey"), "\(absent.errors)")
+            }
+        }
+
+        @Test(arguments: [false, true])
+        func `the access key may be in the environment or in a profile, and is stored and printed nowhere`(
+            _ isProfile: Bool
+        ) async throws {
+            let (store, server) = (S3Server(), try await ScriptedServer())
+            try await stopping(server) {
+                server.handle(by: store)
+                try await Installation.with { installation in
+                    let profiles = try installation.directory.file(
+                        "profiles",
+                        Array(
+                            """
+                            [media]
+                            aws_access_key_id = \(S3Server.accessKey)
+                            aws_secret_access_key = \(S3Server.secretKey)
+                            """.utf8))
+                    chmod(profiles, 0o600)
+                    var environment: [String: String?] = ["AWS_ENDPOINT_URL_S3": server.origin]
+                    if isProfile {
+                        environment["AWS_PROFILE"] = "media"
+                        environment["AWS_SHARED_CREDENTIALS_FILE"] = profiles
+                    } else {
+                        environment["AWS_ACCESS_KEY_ID"] = S3Server.accessKey
+                        environment["AWS_SECRET_ACCESS_KEY"] = S3Server.secretKey
+                    }
+                    let checked = try await installation.sluice("config", "check", environment: environment)
+                    #expect(checked.code == 0, "\(checked.output)")
+                    let source = isProfile ? "the profile “media” of \(profiles)" : "AWS_ACCESS_KEY_ID"
+                    #expect(
+                        checked.output.contains(source) && checked.output.contains(server.origin), "\(checked.output)")
+                    let up = try await installation.up(environment: environment)
+                    let (path, bytes) = try file(installation, "a", 9)
+                    let put = try await installation.sluice(
+                        "s3", "put", path, "--to", "s3://media/a", "--wait", environment: environment)
+                    #expect(put.code == 0 && store.objects["a"]?.bytes == bytes, "\(put.errors)")
+                    // Another endpoint gets no signature of this key.
+                    let other = try await installation.sluice(
+                        "s3", "put", path, "--to", "s3://media/b", "--endpoint", "http://localhost:\(server.port)",
+                        environment: environment)
+                    let id = try #require(other.ids.first)
+                    try await until("the refusal") {
+                        try installation.store().command(id)?.reason?.contains("no access key") == true
+                    }
+                    #expect(store.objects["b"] == nil && store.log == [.put])
+                    for text in [checked.output, put.output, put.errors, installation.logs, "\(up.arguments)"] {
+                        #expect(!text.contains(S3Server.secretKey))
+                    }
+                    for path in try FileManager.default.subpathsOfDirectory(atPath: installation.data) {
+                        let bytes = contents(of: "\(installation.data)/\(path)") ?? []
+                        #expect(bytes.firstRange(of: Array(S3Server.secretKey.utf8)) == nil, "\(path)")
+                    }
+                }
+            }
+        }
+
         @Test(arguments: [
             (["--to", "s3://media/a"], 64, "--endpoint"), (["--to", "media/a", "--endpoint", "http://h"], 64, "s3://"),
             (["--to", "s3:///a", "--endpoint", "http://h"], 64, "no bucket"),

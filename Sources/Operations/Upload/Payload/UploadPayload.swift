@@ -11,6 +11,8 @@ internal import Work
 ///  "headers": {"X-Tag": "a"},                 none by default
 ///  "protocol": "put",                         the whole file in one request; "tus" or "contentRange": can be resumed
 ///  "name": "a.mp4",                           the name at the destination; the name of the file by default
+///  "path": "trip/day 1/a.mp4",                instead: the path below a URL that ends in a slash, of a file of a folder.
+///                                             tus gets it as relativePath; folders of a file: URL are made
 ///  "mode": "644",                             permissions, octal, of a copy to a file: URL that replaces no file; the
 ///                                             source's by default. A replaced file keeps its own
 ///  "removeSource": false,                     delete the file after success, once the destination has confirmed
@@ -49,6 +51,7 @@ struct UploadPayload: Sendable, Equatable {
     /// Nil: not chosen yet.
     var transferProtocol: TransferProtocol?
     var name: String?
+    var path: String?
     var mode: UInt32?
     var removeSource = false
     var isConfined = false
@@ -88,6 +91,15 @@ struct UploadPayload: Sendable, Equatable {
                 guard !text.isEmpty, text != ".", text != "..", !text.utf8.contains(where: { $0 == 0x2F || $0 == 0 })
                 else { throw PayloadError(.data, "“name” is the name of a file, without a slash, not “\(text)”") }
                 name = text
+            case "path":
+                let text = try Self.text(member)
+                guard Self.isPath(text) else {
+                    throw PayloadError(
+                        .data,
+                        "“path” is “\(text)”; it has names with a slash between two of them, and neither . nor .. is one"
+                    )
+                }
+                path = text
             case "mode":
                 let text = try Self.text(member)
                 guard (3...4).contains(text.utf8.count), text.utf8.allSatisfy(\.isDigit),
@@ -110,7 +122,7 @@ struct UploadPayload: Sendable, Equatable {
                 throw PayloadError(
                     .data,
                     "unknown key “\(member.name)” in the payload of an upload; it has “file”, “to”, “method”, “headers”, "
-                        + "“protocol”, “name”, “mode”, “removeSource” and “confined”")
+                        + "“protocol”, “name”, “path”, “mode”, “removeSource” and “confined”")
             }
         }
         guard let file else { throw PayloadError(.data, "“file” is missing in the payload of an upload") }
@@ -119,6 +131,9 @@ struct UploadPayload: Sendable, Equatable {
         guard !file.utf8.contains(0) else { throw PayloadError(.data, "“file” contains a zero byte") }
         guard mode == nil || to.scheme == .file else {
             throw PayloadError(.data, "“mode” is only valid for a file: destination")
+        }
+        guard name == nil || path == nil else {
+            throw PayloadError(.data, "“path” has the name at the destination: leave out “name”")
         }
         self.file = file
         self.to = to
@@ -154,6 +169,7 @@ struct UploadPayload: Sendable, Equatable {
         }
         if let transferProtocol { members.append(.init("protocol", .string(transferProtocol.rawValue))) }
         if let name { members.append(.init("name", .string(name))) }
+        if let path { members.append(.init("path", .string(path))) }
         if let mode { members.append(.init("mode", .string(Self.text(ofMode: mode)))) }
         members.append(.init("removeSource", .bool(removeSource)))
         if isConfined { members.append(.init("confined", true)) }
@@ -166,7 +182,13 @@ struct UploadPayload: Sendable, Equatable {
     var isIdempotent: Bool { method == .put }
 
     /// The name at the destination.
-    var fileName: Substring { name.map { $0[...] } ?? file.lastPathName }
+    var fileName: Substring { name.map { $0[...] } ?? (path ?? file).lastPathName }
+
+    /// The URL of the file where it is not a tus endpoint: one that ends in a slash gets the path or the name appended.
+    var fileURL: ResourceURL {
+        guard to.isDirectory else { return to }
+        return path.map { to.appending(path: $0) } ?? to.appending(name: fileName)
+    }
 
     /// Chooses `put` for a file that is too small for a query.
     mutating func chooseProtocol(size: Int64) {
@@ -183,8 +205,14 @@ struct UploadPayload: Sendable, Equatable {
 
     /// Appends the name of the file to a URL that ends in a slash, unless the URL is a tus endpoint.
     mutating func resolveDirectory() {
-        guard let transferProtocol, transferProtocol != .tus, to.isDirectory else { return }
-        to = to.appending(name: fileName)
+        guard let transferProtocol, transferProtocol != .tus else { return }
+        to = fileURL
+    }
+
+    private static func isPath(_ text: String) -> Bool {
+        text.utf8.split(separator: .slash, omittingEmptySubsequences: false).allSatisfy { name in
+            !name.isEmpty && !name.elementsEqual(".".utf8) && !name.elementsEqual("..".utf8) && !name.contains(0)
+        }
     }
 
     private static func text(_ member: JSONValue.Member) throws(PayloadError) -> String {

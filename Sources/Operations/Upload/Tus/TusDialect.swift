@@ -187,6 +187,7 @@ extension UploadPayload {
     fileprivate var tusMetadata: String {
         let type = headers.first { $0.name.lowercased() == "content-type" }?.value
         let filetype = type ?? MediaType.of(fileName: fileName)
-        return "filename \(Base64.encode(fileName.utf8)),filetype \(Base64.encode(filetype.utf8))"
+        let below = path.map { ",relativePath \(Base64.encode($0.utf8))" } ?? ""
+        return "filename \(Base64.encode(fileName.utf8)),filetype \(Base64.encode(filetype.utf8))\(below)"
     }
 }

@@ -36,6 +36,25 @@ import Work
         }
     }
 
+    @Test func `the path of a file below its folder goes along as metadata`() async throws {
+        try await withTus { receiver, upload, _ in
+            let file = try upload.harness.directory.file("b.txt", [1, 2, 3])
+            receiver.on("/files/1", .appended(3))
+            let (execution, _) = try upload.harness.execution(
+                file: file, to: "\(receiver.origin)/files/",
+                extra: [.init("path", "trip/day 1/b.txt"), .init("protocol", "tus")])
+            _ = try await upload.harness.run(execution)
+            let words = receiver.requests.first?["upload-metadata"]?.split(separator: ",").map {
+                $0.split(separator: " ")
+            }
+            let values = Dictionary(
+                uniqueKeysWithValues: (words ?? []).map { word in
+                    (String(word[0]), Data(base64Encoded: String(word[1])).map { String(decoding: $0, as: UTF8.self) })
+                })
+            #expect(values["filename"] == "b.txt" && values["relativePath"] == "trip/day 1/b.txt", "\(values)")
+        }
+    }
+
     @Test func `another execution resumes an interrupted upload`() async throws {
         try await withTus(20_000_000) { receiver, upload, bytes in
             receiver.on("/files/1", .reset(.bytes(10_000_000)), .reset(.head))
