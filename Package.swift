@@ -73,6 +73,7 @@ let package = Package(
     targets: [
         // The only modules of C. FlowText also imports CYaml, the parser of Yams.
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CLinux"),
 
         module("Host", ["CLinux"]),
@@ -108,7 +109,7 @@ let package = Package(
         module(
             "HTTPClient",
             [
-                "Commands", "CLinux", "Host", "Settings",
+                "Commands", "CLinux", "CZlib", "Host", "Settings",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -261,7 +262,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Commands", "Host", "Store", "CLinux", "TestOrder", "Wire",
+                "Commands", "Host", "Store", "CLinux", "CZlib", "TestOrder", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

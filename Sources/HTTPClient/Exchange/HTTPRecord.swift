@@ -1,3 +1,4 @@
+package import Commands
 package import NIOCore
 package import NIOHTTP1
 
@@ -9,8 +10,14 @@ package struct HTTPRecord: Sendable {
     package var head: HTTPResponseHead?
     /// The start of its body, as far as the exchange stores it.
     package var body = ByteBuffer()
-    /// Bytes of the body that have arrived.
+    /// Bytes of the body that have arrived, without their content coding where ``decoded`` names it.
     package var bodyBytes = 0
+    /// Bytes of the body as they came.
+    package var receivedBytes = 0
+    /// The content coding that was taken off the body; nil: the body is as it came.
+    package var decoded: String?
+    /// Why the content coding could not be taken off. Then ``body`` has what came before, or the bytes as they came.
+    package var codingFailure: CommandFailure?
     /// More arrived than is needed, and the rest was not read.
     package var hasEnough = false
     /// The response is complete.

@@ -8,7 +8,8 @@ internal import NIOHTTP1
 /// `body` is text where the response is UTF-8 without control characters, otherwise base64 with
 /// `"bodyEncoding": "base64"`. A whole body of a JSON media type is in `json` too, as a value, for references to its members.
 /// `"bodyTruncated": true` means that more than 64 KiB arrived, and `"bodyCut": true` that less arrived than was
-/// announced: an operation whose purpose is the answer fails then, and others say so. `sourceRemoved` is present
+/// announced: an operation whose purpose is the answer fails then, and others say so. `"decoded": "gzip"` names the
+/// content coding that was taken off the body, or off the saved file. `sourceRemoved` is present
 /// where removal was requested, with `sourceProblem` where it failed, and `"unverified": true` where the destination
 /// has not confirmed that it holds the file.
 enum HTTPResult {
@@ -16,6 +17,7 @@ enum HTTPResult {
     static let keptHeaders = [
         "etag", "location", "content-location", "content-type", "last-modified", "server", "date", "x-request-id",
         "repr-digest", "link", "retry-after", "content-range", "age", "cache-control", "expires", "vary",
+        "content-encoding",
     ]
     /// The maximum characters of a stored header value.
     static let headerLimit = 2048
@@ -48,6 +50,7 @@ enum HTTPResult {
             writer.member("headers", headers(fields, extras.keepHeaders))
             let type = extras.keepsValue ? fields.first("content-type") : nil
             if extras.saved == nil { body(record, type: type, &writer) }
+            if let coding = record.decoded { writer.member("decoded", coding) }
         }
         if let url = extras.url { writer.member("url", url) }
         if extras.alreadyGone { writer.member("alreadyGone", true) }

@@ -73,6 +73,10 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     /// Whether the purpose of the request is its answer, so that the status of a success alone is not one. Set before the
     /// request begins.
     var isQuery = false
+    /// The request in messages, where the content coding of its answer is taken off. Set before the request begins.
+    var decodedRequest: String?
+    /// Of the answer, where no reader has its body.
+    private var decoder: ContentDecoder?
 
     /// - Parameters:
     ///   - range: the bytes of the file that are the body.
@@ -169,7 +173,18 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
 
     func received(head: HTTPResponseHead) {
         record.head = head
-        if let reading, (200..<300).contains(head.status.code) { start(reading, head) }
+        let isRead = reading != nil && (200..<300).contains(head.status.code)
+        if let decodedRequest {
+            do throws(CommandFailure) {
+                let decoder = try ContentDecoder(head, to: decodedRequest)
+                record.decoded = decoder?.coding
+                if isRead { reading?.body.decoder = decoder } else { self.decoder = decoder }
+            } catch {
+                record.codingFailure = error
+                reading?.body.codingFailure = error
+            }
+        }
+        if let reading, isRead { start(reading, head) }
         guard let requestEnded else { return }
         measures.firstByte = Self.wait(since: requestEnded)
         execution.observed(measures)
@@ -219,14 +234,42 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     }
 
     func received(body bytes: ByteBuffer) -> ReadDecision {
+        record.receivedBytes += bytes.readableBytes
+        if isBeingRead, let reading {
+            record.bodyBytes += bytes.readableBytes
+            return read(bytes, reading)
+        }
+        if let decoder {
+            decode(bytes, decoder)
+        } else {
+            keep(bytes)
+        }
+        return record.hasEnough ? .enough : .more
+    }
+
+    private func keep(_ bytes: ByteBuffer) {
         record.bodyBytes += bytes.readableBytes
-        if isBeingRead, let reading { return read(bytes, reading) }
         let room = answerLimit - record.body.readableBytes
         if room > 0, let kept = bytes.getSlice(at: bytes.readerIndex, length: min(room, bytes.readableBytes)) {
             record.body.writeImmutableBuffer(kept)
         }
         record.hasEnough = record.bodyBytes > Self.maxResponseBody
-        return record.hasEnough ? .enough : .more
+    }
+
+    /// Decodes no more than is kept, because this is the loop of all transfers.
+    private func decode(_ bytes: ByteBuffer, _ decoder: ContentDecoder) {
+        decoder.feed(bytes)
+        do throws(CommandFailure) {
+            while !record.hasEnough, let piece = try decoder.next() { keep(piece) }
+        } catch {
+            (record.codingFailure, record.hasEnough) = (error, true)
+        }
+    }
+
+    /// A whole message may have only a part of its stream.
+    private func finishDecoding() {
+        guard let decoder, record.isComplete, !record.hasEnough else { return }
+        do throws(CommandFailure) { try decoder.finish() } catch { record.codingFailure = error }
     }
 
     func ended(_ end: HTTPExchangeEnd) {
@@ -241,6 +284,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         case .stopped? where record.hasEnough || isReaderDone: break
         case let error?: record.error = record.error ?? error
         }
+        finishDecoding()
         if record.head == nil, let status = end.error?.status, !isQuery || status >= 300 {
             record.head = HTTPResponseHead(version: .http1_1, status: .init(statusCode: status))
         }

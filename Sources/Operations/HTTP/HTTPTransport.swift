@@ -71,6 +71,9 @@ final class HTTPTransport: RequestTransport {
                     loop: loop
                 ) { continuation.resume(returning: $0) }
                 transfer.answerLimit = parts.answerLimit
+                if parts.decodesAnswer, parts.method != .HEAD {
+                    transfer.decodedRequest = "\(parts.method.rawValue) \(parts.url.displayText)"
+                }
                 transfer.isQuery = parts.needsAnswer || [.GET, .HEAD, .OPTIONS].contains(parts.method)
                 let call = client.call(request, transfer)
                 pending.withLock { $0 = call }

@@ -33,6 +33,8 @@ struct RequestSender: Sendable {
         var isRest = false
         /// The purpose of the request is its answer: reading it may take as long as bytes move.
         var needsAnswer = false
+        /// The content coding of the answer is taken off.
+        var decodesAnswer = false
         /// The maximum bytes of the answer's body that are stored in the record; at most
         /// ``HTTPTransfer/maxResponseBody``.
         var answerLimit = HTTPTransfer.bodyLimit

@@ -1,15 +1,22 @@
+internal import Commands
+internal import HTTPClient
 internal import NIOCore
 
 /// The body of a response, for one reader. While the reader is busy, at most ``limit`` bytes wait for it;
 /// then the connection reads no more, so that the peer's window closes.
 ///
-/// `@unchecked Sendable`: all members are used on the event loop only.
+/// `@unchecked Sendable`: all members are used on the event loop only, but for ``decoder`` and ``codingFailure``, which
+/// are set before the reader begins, and then used by it only.
 final class ResponseBody: @unchecked Sendable {
     private let loop: any EventLoop
     private var chunks: [ByteBuffer] = []
     private var waitingBytes = 0
     private var end: Result<Void, any Error>?
     private var waiter: CheckedContinuation<[ByteBuffer]?, any Error>?
+    /// Takes the content coding off; nil: the bytes are handed over as they came.
+    var decoder: ContentDecoder?
+    /// Why the body cannot be read.
+    var codingFailure: CommandFailure?
     /// Called when a reader that was busy has taken all bytes.
     var whenTaken: () -> Void = {}
 
@@ -20,8 +27,21 @@ final class ResponseBody: @unchecked Sendable {
 
     /// The bytes that have arrived since the last call; waits for some.
     /// - Returns: nil at the end of the whole body.
-    /// - Throws: the error that ended the response.
+    /// - Throws: the error that ended the response; ``CommandFailure`` where its content coding cannot be taken off.
     func next() async throws -> [ByteBuffer]? {
+        if let codingFailure { throw codingFailure }
+        guard let decoder else { return try await received() }
+        while true {
+            if let piece = try decoder.next() { return [piece] }
+            guard let chunks = try await received() else {
+                try decoder.finish()
+                return nil
+            }
+            for chunk in chunks { decoder.feed(chunk) }
+        }
+    }
+
+    private func received() async throws -> [ByteBuffer]? {
         try await withCheckedThrowingContinuation { continuation in
             loop.execute { self.take(continuation) }
         }

@@ -108,7 +108,7 @@ package struct RequestOperation: CommandOperation {
     private func parts(_ request: RequestPayload) async throws -> RequestSender.Parts {
         let (content, size) = try await body(of: request)
         var parts = RequestSender.Parts(HTTPMethod(rawValue: request.method), request.url)
-        (parts.body, parts.range, parts.needsAnswer) = (content, 0..<size, true)
+        (parts.body, parts.range, parts.needsAnswer, parts.decodesAnswer) = (content, 0..<size, true, !request.isRaw)
         if let type = request.contentType, !request.headers.contains(where: { $0.isNamed("content-type") }) {
             parts.headers.append(("Content-Type", type))
         }
@@ -126,6 +126,10 @@ package struct RequestOperation: CommandOperation {
         if request.accept.contains(status) {
             // 2xx before the whole body was sent, and then cut off.
             if let failure, (200..<300).contains(status) { throw failure }
+            if var failure = record.codingFailure {
+                failure.ambiguous = true
+                throw failure
+            }
             if let failure = Self.cutOff(record, what, saved) { throw failure }
             return try await success(response, request, saved)
         }
@@ -150,7 +154,7 @@ package struct RequestOperation: CommandOperation {
         failure.ambiguous = true
         if failure.fault == .reset {
             failure.bodyEnd = ProgressCounter.BodyEnd(
-                offset: Int64(record.bodyBytes), length: record.header("content-length").flatMap { Int64($0) })
+                offset: Int64(record.receivedBytes), length: record.header("content-length").flatMap { Int64($0) })
         }
         return failure
     }

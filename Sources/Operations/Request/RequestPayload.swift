@@ -15,7 +15,8 @@ internal import Work
 ///  "accept": "2xx,404",           the statuses that are a success; "2xx" by default
 ///  "redirects": 5,                followed at most; 5 for GET and HEAD, else 0
 ///  "saveTo": "/data/in/a.json",   the body of a 2xx goes to this file, not into the result; made absolute at submit
-///  "maxBody": 1073741824,         bytes of that file at most; 1 GiB by default
+///  "maxBody": 1073741824,         bytes of that file at most, decoded; 1 GiB by default
+///  "raw": false,                  whether the body stays as it came where it has a Content-Encoding; else it is decoded
 ///  "keepHeaders": ["x-total"],    response headers that the result has beside the usual ones
 ///  "timeout": 30,                 seconds for the whole request; 0, the default: as long as bytes move
 ///  "confined": false}             whether ``Confinement`` holds
@@ -39,6 +40,7 @@ struct RequestPayload: Sendable, Equatable {
     var timeout: Duration = .zero
     var saveTo: String?
     var maxBody = SavedResponse.defaultMaxBytes
+    var isRaw = false
     var isConfined = false
     var source: SourceIdentity?
 
@@ -47,7 +49,7 @@ struct RequestPayload: Sendable, Equatable {
     private static let maxKeptHeaders = 32
     private static let keys =
         "“url”, “method”, “headers”, “body”, “json”, “bodyBase64”, “bodyFile”, “accept”, “redirects”, “saveTo”, "
-        + "“maxBody”, “keepHeaders”, “timeout” and “confined”"
+        + "“maxBody”, “raw”, “keepHeaders”, “timeout” and “confined”"
 
     /// Reads and checks the payload without touching the file system.
     init(_ value: JSONValue) throws(PayloadError) {
@@ -67,6 +69,7 @@ struct RequestPayload: Sendable, Equatable {
             }
             maxBody = bytes
         }
+        isRaw = try reader.flag("raw") ?? false
         isConfined = try reader.flag("confined") ?? false
         if let recorded = reader.take("source") { source = try SourceIdentity(recorded) }
         try reader.finish()
@@ -159,6 +162,7 @@ struct RequestPayload: Sendable, Equatable {
         if !keepHeaders.isEmpty { members.append(.init("keepHeaders", .array(keepHeaders.map { .string($0) }))) }
         if let saveTo { members.append(.init("saveTo", .string(saveTo))) }
         if maxBody != SavedResponse.defaultMaxBytes { members.append(.init("maxBody", .integer(maxBody))) }
+        if isRaw { members.append(.init("raw", true)) }
         if timeout > .zero { members.append(.init("timeout", .integer(timeout.milliseconds / 1000))) }
         if isConfined { members.append(.init("confined", true)) }
         if let source { members.append(.init("source", source)) }

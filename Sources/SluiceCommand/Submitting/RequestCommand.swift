@@ -13,13 +13,14 @@ struct RequestCommand: AsyncParsableCommand {
             Redirects of GET and HEAD are followed, without the credentials at another origin.
 
             With --wait the body of the answer is printed instead of the UUID, up to 64 KiB; --json prints the UUID, the \
-            status and the headers too.
+            status and the headers too. A body with Content-Encoding gzip or deflate is decoded; --raw leaves it as it came.
 
             EXAMPLES
               sluice request https://api.example.com/v1/quotes --wait
               sluice request POST https://api.example.com/v1/orders --json-body '{"a":1}' --wait
               sluice request POST https://api.example.com/v1/export --json-body '{"a":1}' --save-to export.csv
               sluice request DELETE https://api.example.com/v1/orders/7 --accept 2xx,404
+              sluice request https://api.example.com/v1/log.gz --raw --save-to log.gz
               sluice request PUT https://api.example.com/v1/photo --body-file photo.jpg --header 'X-Tag: a'
             """)
 
@@ -65,6 +66,9 @@ struct RequestCommand: AsyncParsableCommand {
         help: ArgumentHelp("A file for the body of the answer, instead of the result.", valueName: "file"),
         completion: .file())
     var saveTo: String?
+
+    @Flag(name: .long, help: "Keep the body as it comes, also where it has a Content-Encoding.")
+    var raw = false
 
     @Option(
         name: .long, parsing: .singleValue,
@@ -122,6 +126,7 @@ struct RequestCommand: AsyncParsableCommand {
         if let accept { members.append(.init("accept", .string(accept))) }
         if let redirects { members.append(.init("redirects", .integer(Int64(redirects)))) }
         if let saveTo { members.append(.init("saveTo", .string(saveTo))) }
+        if raw { members.append(.init("raw", true)) }
         if !keepHeader.isEmpty { members.append(.init("keepHeaders", .array(keepHeader.map { .string($0) }))) }
         if let timeout {
             members.append(.init("timeout", .integer(max((timeout.duration.milliseconds + 999) / 1000, 1))))

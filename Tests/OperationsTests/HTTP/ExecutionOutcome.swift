@@ -1,4 +1,5 @@
 import Commands
+import Work
 
 /// How an execution ended.
 enum ExecutionOutcome: CustomStringConvertible {
@@ -7,6 +8,21 @@ enum ExecutionOutcome: CustomStringConvertible {
 
     var failure: CommandFailure? { if case .failure(let failure) = self { failure } else { nil } }
     var result: JSONValue? { if case .success(let result) = self { result } else { nil } }
+
+    /// One execution of a command that may be repeated.
+    static func of(_ payload: JSONValue, by operation: some CommandOperation) async throws -> ExecutionOutcome {
+        let attributes = try operation.inspect(payload)
+        var command = Command(
+            id: CommandID(), type: operation.type, destination: attributes.destination, createdAt: .now)
+        (command.status, command.idempotent, command.claim) = (.sent, attributes.idempotent, 1)
+        let execution = CommandExecution(
+            command: command, payload: attributes.payload?.bytes ?? [], meter: TransferMeter())
+        do {
+            return .success(try JSONValue(parsing: try await operation.execute(execution) ?? []))
+        } catch let failure as CommandFailure {
+            return .failure(failure)
+        }
+    }
 
     var description: String {
         switch self {

@@ -128,7 +128,7 @@ struct FetchExecution: Sendable {
         let reception = FetchReception(question, body, url, maxBytes: payload.maxBody)
         var parts = RequestSender.Parts(.GET, url)
         parts.headers = question.fields.map { ($0.name, $0.value) } + [("Accept-Encoding", "identity")]
-        parts.needsAnswer = true
+        (parts.needsAnswer, parts.decodesAnswer) = (true, true)
         parts.reader = { head, chunks in try await reception.read(head, chunks) }
         let record = await sender.send(parts)
         if let status = record.status { evidence.recordAnswer(status, to: execution.id, at: url.destination) }
@@ -150,6 +150,8 @@ struct FetchExecution: Sendable {
         guard result.source == .network else {
             return Answer(
                 result: result, body: FetchBody(stored), location: stored?.response.headers.first("location"))
+        var result = result
+        if result.source == .network { result.decoded = exchange.decoded }
         }
         return Answer(
             result: result, body: try await self.body(of: exchange, result, change),

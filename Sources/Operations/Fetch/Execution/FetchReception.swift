@@ -17,6 +17,8 @@ final class FetchReception: Sendable {
         /// The body could not be taken: it is too long, or the disk is full.
         var bodyError: (any Error)?
         var hasRead = false
+        /// The content coding that was taken off the body.
+        var decoded: String?
         /// All of the body was kept; false: only its start.
         var isBodyKept = true
     }
@@ -33,6 +35,8 @@ final class FetchReception: Sendable {
 
     var facts: FetchExchange { state.withLock { $0.facts } }
     var isBodyKept: Bool { state.withLock { $0.isBodyKept } }
+    /// The content coding that was taken off the body.
+    var decoded: String? { state.withLock { $0.decoded } }
     /// The failure that the answer means; nil for success.
     var failure: (any Error)? { state.withLock { $0.failure } }
 
@@ -83,13 +87,18 @@ final class FetchReception: Sendable {
         let cut = CommandFailure(.reset, reason: "the body of GET \(url.displayText) was cut off")
         state.withLock { state in
             if !hasRead { state.facts.respondedAt = .now }
+            // The response is kept without its coding, so that these fields would be untrue of it.
+            let fields = HeaderFields(head.headers)
+            state.decoded = record.decoded
             state.facts.head = ResponseHead(
-                status: Int(head.status.code), headers: HeaderFields(head.headers))
+                status: Int(head.status.code),
+                headers: record.decoded == nil ? fields : fields.removing(["content-encoding", "content-length"]))
             state.facts.isComplete = isComplete
             state.facts.bytes = body.count
             state.facts.sha256 = body.sha256
             state.facts.command = id
-            state.isBodyKept = hasRead || record.bodyBytes == record.body.readableBytes
+            state.isBodyKept =
+                hasRead || record.bodyBytes == record.body.readableBytes && record.codingFailure == nil
             state.failure = failure ?? (isComplete ? nil : cut)
         }
     }

@@ -19,6 +19,8 @@ struct FetchResult: Sendable, Equatable {
     /// How long no request is needed.
     var freshFor: Duration
     var etag: String?
+    /// The content coding that was taken off a body that has just arrived.
+    var decoded: String?
     /// `no-store`: neither headers nor body go into the result or its event, only the status.
     private(set) var isWithheld = false
 
@@ -74,6 +76,7 @@ extension FetchResult {
             .init("changed", .bool(changed)), .init("bytes", .integer(bytes)), .init("sha256", .string(sha256)),
             .init("freshFor", .integer(freshFor.wholeSeconds)), .init("etag", etag.map { .string($0) } ?? .null),
         ]
+        if let decoded { members.append(.init("decoded", .string(decoded))) }
         return members
     }
 }

@@ -23,6 +23,8 @@ struct SyncResult: Sendable, Equatable {
     /// Reads that were begun again: the list moved, or a token or cursor was refused.
     var restarted = 0
     var rejects = RejectLog()
+    /// The content coding that was taken off the pages.
+    var decoded: String?
     /// Why the read may not be the whole list.
     var partial: String?
     /// Why rows that are missing in the list were not deleted.
@@ -52,6 +54,7 @@ struct SyncResult: Sendable, Equatable {
             .init("full", .bool(full)), .init("token", token.map { .string($0) } ?? nil),
             .init("restarted", .integer(Int64(restarted))), .init("rejects", rejects.json),
         ]
+        if let decoded { members.append(.init("decoded", .string(decoded))) }
         if let partial { members.append(.init("partial", .string(partial))) }
         if let retained { members.append(.init("retained", .string(retained))) }
         return .object(members)

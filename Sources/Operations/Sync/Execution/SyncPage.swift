@@ -67,8 +67,6 @@ actor SyncPage {
 
     /// Why the page cannot be read or staged.
     private(set) var error: (any Error)?
-    /// Bytes of the body.
-    var received: Int64 { Int64(scanner.received) }
     /// The whole body was read.
     private(set) var isComplete = false
 
@@ -108,10 +106,6 @@ actor SyncPage {
     }
 
     private func check(_ head: HTTPResponseHead) throws(CommandFailure) {
-        let coding = head.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
-        guard ["identity", ""].contains(coding) else {
-            throw answer(.final, "has the content coding \(coding.prefix(40)), which was not asked for")
-        }
         let what = "GET of page \(request.number) of \(payload.url.displayText)"
         if let pending = CommandFailure.pending(head, to: what) { throw pending }
         if head.status.code == 204 || head.status.code == 205 {

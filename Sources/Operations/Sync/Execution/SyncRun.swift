@@ -26,6 +26,8 @@ actor SyncRun {
     private var pace = PagePace()
     /// The next page is the first after a resumption, whose cursor may have expired.
     private var isResuming = false
+    /// The content coding that was taken off the pages.
+    private var coding: String?
     /// Of the first page.
     private var validators: ListValidators?
     /// The page that is being read.
@@ -179,9 +181,10 @@ actor SyncRun {
         guard (200..<300).contains(status) else { return try await refused(status, response) }
         guard await page.isComplete else {
             throw cutOff(
-                response.record.error, request, received: await page.received,
+                response.record.error, request, received: Int64(response.record.receivedBytes),
                 length: response.record.header("content-length").flatMap { Int64($0) })
         }
+        coding = response.record.decoded ?? coding
         let answer = SyncPage.Answer(head, url: response.redirects.url)
         return try await pageEnded(page, answer)
     }
@@ -191,7 +194,7 @@ actor SyncRun {
     ) async throws -> RedirectedRequest.Response {
         var parts = RequestSender.Parts(.GET, request.url)
         parts.headers = headers
-        parts.needsAnswer = true
+        (parts.needsAnswer, parts.decodesAnswer) = (true, true)
         let reader: @Sendable (RedirectRules) -> ResponseReader = { _ in
             { head, body in try await page.receive(head, body) }
         }
@@ -316,6 +319,7 @@ actor SyncRun {
         if let refusal = result.refusal(payload) { throw refusal }
         result.token = progress.token(payload.since, after: end, of: read)
         switch end {
+        result.decoded = coding
         case .complete: result.partial = firstPage == .changed ? MissingRows.firstPageChanged : nil
         case .moved: result.partial = MissingRows.totalChanged
         case .partial(let reason): result.partial = reason
