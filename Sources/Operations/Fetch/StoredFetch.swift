@@ -40,7 +40,7 @@ package struct StoredFetch: Sendable {
     /// - Throws: ``SystemError`` where its file cannot be read.
     package static func body(of result: JSONValue) throws(SystemError) -> [UInt8] {
         if let path = result["bodyFile"]?.string {
-            let bytes = try contents(of: path)
+            let bytes = try contents(of: path) ?? []
             if result["bodyOnce"]?.bool == true { unlink(path) }
             return bytes
         }
@@ -48,7 +48,8 @@ package struct StoredFetch: Sendable {
         return result["bodyEncoding"]?.string == "base64" ? Base64.decode(text.utf8) ?? [] : Array(text.utf8)
     }
 
-    private static func contents(of path: String) throws(SystemError) -> [UInt8] {
+    /// - Returns: nil where they are more than `limit`.
+    static func contents(of path: String, upTo limit: Int = .max) throws(SystemError) -> [UInt8]? {
         let descriptor = clinux_open(path, O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw SystemError("open", path) }
         defer { close(descriptor) }
@@ -59,6 +60,7 @@ package struct StoredFetch: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw SystemError("read", path) }
             guard count > 0 else { return bytes }
+            guard bytes.count + count <= limit else { return nil }
             bytes += buffer[..<count]
         }
     }
@@ -125,7 +127,9 @@ package struct StoredFetch: Sendable {
     private init(_ answer: StoredAnswer, _ stored: StoredBody?, _ redirects: RedirectRules, now: Timestamp) {
         let result = FetchResult(answer, now: now)
         let url = redirects.hasRedirected ? redirects.url.displayText : nil
-        self.result = (try? JSONValue(parsing: FetchBody(stored).json(result, url: url))) ?? .null
+        let body = FetchBody(stored)
+        let remark = PageRemark.text(result, headers: answer.response.headers, body)
+        self.result = (try? JSONValue(parsing: body.json(result, url: url, remark: remark))) ?? .null
         age = result.age
         staleBecause = result.staleBecause?.rawValue
     }

@@ -93,11 +93,15 @@ enum HTTPResult {
     /// - Returns: nil for another media type than `application/json`, `text/json` or one with the suffix `+json` (RFC 6839),
     ///   and for text that is not JSON, or that could not be read again within a result.
     static func value(of body: String, type: String?) -> JSONValue? {
-        let name = type?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
-        guard name == "application/json" || name == "text/json" || name.hasSuffix("+json") else { return nil }
+        guard isJSON(type: type) else { return nil }
         // In its result it is one level deeper.
         let isShallow = (try? JSONValue(parsing: Array("[\(body)]".utf8))) != nil
         return isShallow ? try? JSONValue(parsing: Array(body.utf8)) : nil
+    }
+
+    static func isJSON(type: String?) -> Bool {
+        let name = type?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }.lowercased() ?? ""
+        return name == "application/json" || name == "text/json" || name.hasSuffix("+json")
     }
 
     /// A body as text; nil where it is not UTF-8, or has control characters.

@@ -15,7 +15,8 @@ struct FetchCommand: AsyncParsableCommand {
             as a command. Users with different credentials never see each other's responses.
 
             A terminal shows both responses. A pipe gets one: the fresh response, or the stored one where the server cannot \
-            be reached. --json prints a line for each, with its stage, age, status and headers.
+            be reached. --json prints a line for each, with its stage, age, status and headers. A response that seems to be one \
+            page of a longer list has a remark, which names the options of “sluice sync” that read all pages.
 
             EXAMPLES
               sluice fetch https://api.example.com/quotes

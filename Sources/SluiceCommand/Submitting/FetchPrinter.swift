@@ -18,6 +18,7 @@ struct FetchPrinter {
             Output.flush()
             let stale = stored.staleBecause.map { ", and stale (\($0))" } ?? ""
             Diagnostics.say("stored: the response is \(age)\(stale)")
+            remark(stored.result)
         }
         Output.flush()
     }
@@ -35,6 +36,7 @@ struct FetchPrinter {
             try body(of: result)
         }
         Output.flush()
+        if !asJSON, !isFirstShown { remark(result) }
         if !asJSON, isStale {
             let age = result["age"]?.integer.map { "\(Duration.seconds($0).shortText) old" } ?? "of unknown age"
             let why = result["staleBecause"]?.string ?? ""
@@ -43,6 +45,10 @@ struct FetchPrinter {
             Diagnostics.say(
                 source == "network" ? "fresh: this response has just arrived" : "fresh: nothing has changed")
         }
+    }
+
+    private func remark(_ result: JSONValue) {
+        if let remark = result["remark"]?.string { Diagnostics.say(remark) }
     }
 
     private func line(_ result: JSONValue, stage: String, id: CommandID? = nil) {

@@ -12,6 +12,7 @@ extension EndToEndTests {
             GET /fresh : answer 200 header "Cache-Control: max-age=600" body "fresh"
             GET /swr #1 : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "one"
             GET /swr : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "two"
+            GET /page : answer 200 header "Content-Type: application/json" header "X-Total-Count: 9" body "[{}]"
             GET /missing : answer 404
             GET /once : answer 200 header "Cache-Control: no-store" body "once"
             GET /large : answer 200 header "Cache-Control: no-store" body 200000
@@ -51,6 +52,16 @@ extension EndToEndTests {
                 #expect(revalidated.output == "two", "\(revalidated.errors)")
                 let missing = try await installation.sluice("fetch", "\(server.origin)/missing")
                 #expect(missing.code == 1 && missing.errors.contains("answered 404"), "\(missing.errors)")
+            }
+        }
+
+        @Test func `a page of a longer list is printed with a remark on standard error`() async throws {
+            try await with { installation, server in
+                for _ in 0..<2 {
+                    let page = try await installation.sluice("fetch", "\(server.origin)/page")
+                    #expect(page.code == 0 && page.output == "[{}]", "\(page.errors)")
+                    #expect(page.errors.contains("X-Total-Count: 9: --pages page or offset"), "\(page.errors)")
+                }
             }
         }
 

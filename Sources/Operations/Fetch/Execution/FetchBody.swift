@@ -28,12 +28,31 @@ enum FetchBody: Sendable {
         }
     }
 
+    /// All bytes; nil where they are more than `limit`, or cannot be read. Blocks where they are in a file.
+    func bytes(upTo limit: Int) -> [UInt8]? {
+        switch self {
+        case .bytes(let bytes, let isTruncated): isTruncated || bytes.count > limit ? nil : bytes
+        case .file(let path), .once(let path): try? StoredFetch.contents(of: path, upTo: limit)
+        }
+    }
+
+    /// The path of a file with the body.
+    var path: String? {
+        switch self {
+        case .bytes: nil
+        case .file(let path), .once(let path): path
+        }
+    }
+
     /// The result of a fetch: the members of ``FetchResult``, `headers`, and `body` or `bodyFile`, with `bodyOnce` where
     /// the file may be read once.
-    /// - Parameter url: the last one, where a redirect was followed.
-    func json(_ result: FetchResult, url: String? = nil) -> [UInt8] {
+    /// - Parameters:
+    ///   - url: the last one, where a redirect was followed.
+    ///   - remark: of ``PageRemark``.
+    func json(_ result: FetchResult, url: String? = nil, remark: String? = nil) -> [UInt8] {
         var members = result.members
         if let url { members.append(.init("url", .string(url))) }
+        if let remark { members.append(.init("remark", .string(remark))) }
         if case .once(let path) = self {
             members += [.init("bodyFile", .string(path)), .init("bodyOnce", true)]
         }

@@ -19,8 +19,8 @@ struct FetchExecution: Sendable {
     struct Answer: Sendable {
         var result: FetchResult
         var body: FetchBody
-        /// The target of a redirect, also of one whose headers are withheld from the result.
-        var location: String?
+        /// Of the response, also where they are withheld from the result.
+        var headers: HeaderFields
     }
 
     init(
@@ -52,14 +52,24 @@ struct FetchExecution: Sendable {
         var redirects = RedirectRules(payload.url, method: "GET")
         while true {
             let answer = try await hop(redirects)
-            switch redirects.step(status: answer.result.status, location: answer.location) {
+            switch redirects.step(status: answer.result.status, location: answer.headers.first("location")) {
             case .follow: continue
             case .refused(let failure): throw failure
             case .none:
                 let url = redirects.url.displayText
                 publish(FetchEvent.body(answer.result, isFirst: false, url: url, at: .now))
-                return answer.body.json(answer.result, url: redirects.hasRedirected ? url : nil)
+                let remark = try await remark(on: answer)
+                return answer.body.json(answer.result, url: redirects.hasRedirected ? url : nil, remark: remark)
             }
+        }
+    }
+
+    private func remark(on answer: Answer) async throws -> String? {
+        guard let path = answer.body.path else {
+            return PageRemark.text(answer.result, headers: answer.headers, answer.body)
+        }
+        return try await BlockingIO.copies.run(at: path) {
+            PageRemark.text(answer.result, headers: answer.headers, answer.body)
         }
     }
 
@@ -76,7 +86,7 @@ struct FetchExecution: Sendable {
         case .stored(let answer):
             return Answer(
                 result: FetchResult(answer, now: .now), body: FetchBody(stored),
-                location: answer.response.headers.first("location"))
+                headers: answer.response.headers)
         case .refused(let refusal): throw CommandFailure(.final, reason: refusal.message(url: request.url))
         case .storedThenRefresh(let answer, let question), .ask(let question, let answer?):
             publish(
@@ -140,6 +150,8 @@ struct FetchExecution: Sendable {
         _ exchange: FetchReception, _ result: FetchResult, _ change: StoreChange, _ stored: StoredBody?
     ) async throws -> Answer {
         let body = exchange.body
+        var result = result
+        if result.source == .network { result.decoded = exchange.decoded }
         let change = exchange.isBodyKept ? change : Self.withoutBody(change)
         try await apply(change, result.source == .network ? body : nil)
         // The response is the answer, and a failure, also where a 304 or the store brings it: 404, for example.
@@ -149,13 +161,11 @@ struct FetchExecution: Sendable {
         }
         guard result.source == .network else {
             return Answer(
-                result: result, body: FetchBody(stored), location: stored?.response.headers.first("location"))
-        var result = result
-        if result.source == .network { result.decoded = exchange.decoded }
+                result: result, body: FetchBody(stored), headers: stored?.response.headers ?? HeaderFields())
         }
         return Answer(
             result: result, body: try await self.body(of: exchange, result, change),
-            location: exchange.facts.head.headers.first("location"))
+            headers: exchange.facts.head.headers)
     }
 
     /// The body of a response that has just arrived. One that may not be stored is handed over in a file, which its

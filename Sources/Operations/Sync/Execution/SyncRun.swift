@@ -273,6 +273,7 @@ actor SyncRun {
         links.links = answer.fields("link")
         (links.cursor, links.total, links.more) = (values.cursor, values.total, values.more)
         (links.lastRecord, links.signs) = (read.lastRecord, values.signs)
+        links.signs.rest = links.signs.rest ?? PagingSigns.rest(in: answer.fields, items: read.items)
         let step = paging.next(after: links)
         if case .failure(let failure) = step { throw failure }
         var isEnd = false
@@ -318,8 +319,8 @@ actor SyncRun {
     private func merge(_ end: PagingEnd) async throws -> MergeOutcome {
         if let refusal = result.refusal(payload) { throw refusal }
         result.token = progress.token(payload.since, after: end, of: read)
-        switch end {
         result.decoded = coding
+        switch end {
         case .complete: result.partial = firstPage == .changed ? MissingRows.firstPageChanged : nil
         case .moved: result.partial = MissingRows.totalChanged
         case .partial(let reason): result.partial = reason

@@ -1,6 +1,6 @@
 internal import Commands
 
-/// Members beside the records that look like those of a list of several pages. Pure.
+/// Members beside the records, and fields of the answer, that look like those of a list of several pages. Pure.
 ///
 /// They are never followed: a name has another meaning on another server. They only keep an answer from passing
 /// for the whole list, and the remark names the option that reads the rest.
@@ -16,6 +16,12 @@ struct PagingSigns: Sendable, Equatable {
         case flag(JSONPointer)
         case count(JSONPointer, Int)
         case pages(JSONPointer, Int)
+        /// A `Link` with `rel=next`.
+        case link
+        /// A field with the number of records or pages: `X-Total-Count`.
+        case field(String, Int)
+        /// A field with the next page: `X-Next-Page`.
+        case nextField(String)
     }
 
     private enum Kind: CaseIterable {
@@ -42,7 +48,7 @@ struct PagingSigns: Sendable, Equatable {
     }
 
     /// Objects that servers put such members into.
-    private static let containers = [
+    static let containers = [
         "meta", "metadata", "pagination", "paging", "page_info", "pageInfo", "page", "links", "_links",
         "response_metadata",
         "info",
@@ -96,21 +102,24 @@ struct PagingSigns: Sendable, Equatable {
     ///   - items: of the page.
     init(_ pointers: [JSONPointer], _ values: some Sequence<EnvelopeValue>, items: Int) {
         for (pointer, value) in zip(pointers, values) where value != .missing {
-            guard let name = pointer.tokens.last.map({ String(decoding: $0, as: UTF8.self) }),
-                let kind = Self.kinds[name]
-            else { continue }
-            switch (kind, value) {
-            case (.next, .text(let text)) where !text.isEmpty:
-                set(.next(pointer, isURL: ["http:", "https:", "/", "?"].contains { text.hasPrefix($0) }))
-            case (.next, .number), (.next, .tooLong): set(.next(pointer, isURL: false))
-            case (.next, .container): set(.next(pointer, isURL: true))
-            case (.flag, .bool(let isMore)):
-                if flag == nil { flag = pointer }
-                if isMore { set(.flag(pointer)) }
-            case (.count, _): if let count = value.count, count > items { set(.count(pointer, count)) }
-            case (.pages, _): if let count = value.count, count > 1 { set(.pages(pointer, count)) }
-            case (.next, _), (.flag, _): continue
-            }
+            guard let name = pointer.tokens.last.map({ String(decoding: $0, as: UTF8.self) }) else { continue }
+            add(value, of: name, at: pointer, items: items)
+        }
+    }
+
+    mutating func add(_ value: EnvelopeValue, of name: String, at pointer: JSONPointer, items: Int) {
+        guard let kind = Self.kinds[name] else { return }
+        switch (kind, value) {
+        case (.next, .text(let text)) where !text.isEmpty:
+            set(.next(pointer, isURL: ["http:", "https:", "/", "?"].contains { text.hasPrefix($0) }))
+        case (.next, .number), (.next, .tooLong): set(.next(pointer, isURL: false))
+        case (.next, .container): set(.next(pointer, isURL: true))
+        case (.flag, .bool(let isMore)):
+            if flag == nil { flag = pointer }
+            if isMore { set(.flag(pointer)) }
+        case (.count, _): if let count = value.count, count > items { set(.count(pointer, count)) }
+        case (.pages, _): if let count = value.count, count > 1 { set(.pages(pointer, count)) }
+        case (.next, _), (.flag, _): return
         }
     }
 
@@ -139,6 +148,9 @@ extension PagingSigns.Rest: CustomStringConvertible {
         case .count(let pointer, let count):
             "\(pointer) is \(count): --pages page, offset or cursor, with --total \(pointer.text) if it counts the records"
         case .pages(let pointer, let count): "\(pointer) is \(count): --pages page"
+        case .link: "the answer has a Link to a next page: --pages link"
+        case .field(let name, let count): "the answer has \(name): \(count): --pages page or offset"
+        case .nextField(let name): "the answer names a next page in \(name): --pages page"
         }
     }
 }

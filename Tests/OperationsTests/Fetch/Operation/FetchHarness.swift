@@ -24,9 +24,20 @@ struct FetchHarness {
 
     /// Runs a test with a server that follows a script.
     static func with(_ script: String, _ body: (FetchHarness) async throws -> Void) async throws {
+        try await with({ server in try server.run(script) }, body)
+    }
+
+    /// Runs a test with a server that always gives one answer.
+    static func with(_ answer: Behaviour, _ body: (FetchHarness) async throws -> Void) async throws {
+        try await with({ server in server.handle(by: ListOrigin { _ in answer }) }, body)
+    }
+
+    private static func with(
+        _ prepare: (ScriptedServer) throws -> Void, _ body: (FetchHarness) async throws -> Void
+    ) async throws {
         let server = try await ScriptedServer()
         try await stopping(server) {
-            try server.run(script)
+            try prepare(server)
             let directory = try TemporaryDirectory("fetch")
             defer { directory.remove() }
             try await body(FetchHarness(server, directory))

@@ -100,6 +100,30 @@ import Work
     }
 
     @Test(arguments: [
+        ("X-Total-Count", "870"), ("X-Total", "11"), ("X-WP-Total", "870"), ("X-Next-Page", "2"),
+        ("X-Total-Pages", "9"), ("Content-Range", "items 0-9/870"),
+    ])
+    func `an answer whose fields count more than it has is partial where no pages were given`(
+        _ name: String, _ value: String
+    ) async throws {
+        try await SyncHarness.with { _ in
+            .json(list(1...10), headers: [name: value])
+        } _: { harness in
+            let replace = "\"mode\":\"replace\",\"maxDelete\":\"100%\""
+            let silent = try await harness.sync(replace)
+            let partial = silent.result?["partial"]?.string
+            #expect(partial?.contains(name) == true && partial?.contains("--pages") == true, "\(silent)")
+            let stated = try await harness.sync("\(replace),\"pages\":{\"by\":\"none\"}")
+            #expect(stated.result?["partial"] == nil, "\(stated)")
+            harness.origin.set { _ in
+                let fields = ["X-Total-Count": "10", "X-Next-Page": "", "Content-Range": "items 0-9/10"]
+                return .json(list(1...10), headers: fields)
+            }
+            #expect(try await harness.sync(replace).result?["partial"] == nil)
+        }
+    }
+
+    @Test(arguments: [
         "\"next\":null,\"count\":10", "\"has_more\":false",
         "\"meta\":{\"total\":10,\"next\":\"\"},\"count\":1,\"count\":2",
         "\"links\":{\"self\":\"/1\"},\"page\":1,\"total_pages\":1",
