@@ -207,6 +207,36 @@ struct ControlTests {
         }
     }
 
+    @Test func `the messages that an endpoint did not get are sent again by an action`() async throws {
+        try await APIRig.with { rig in
+            let origin = try #require(Destination("https://hooks.example.com"))
+            let setting = WebhookEndpointSetting(name: "billing", origin: origin)
+            try rig.store.set(WebhookEndpointSetting.key("billing"), to: setting.value)
+            func message(_ url: String) async throws -> CommandID {
+                let id = try await rig.client.submit("webhook", payload: ["url": .string(url), "type": "a"])
+                try rig.execute(id, ending: .failure(CommandFailure(.final, reason: "refused")))
+                return id
+            }
+            let lost = try await message("https://hooks.example.com/a")
+            let other = try await message("https://other.example.com/a")
+            for body in [nil, [:], ["since": 7], ["since": "now"], ["since": "2025-01-01T00:00:00Z", "all": true]]
+                as [JSONValue?]
+            {
+                #expect(try await rig.post("/webhooks/billing/replay", body).status == 400)
+            }
+            #expect(try await rig.post("/webhooks/none/replay", ["since": "2025-01-01T00:00:00Z"]).status == 404)
+            let started = try await rig.post("/webhooks/billing/replay", ["since": "2025-01-01T00:00:00Z"])
+            #expect(started.status == 202, "\(started.text)")
+            try await until("the message waits again") { try rig.store.command(lost)?.status == .new }
+            #expect(try rig.store.command(other)?.status == .tooManyTimes)
+            // Another endpoint of the origin may have got the messages.
+            let twin = WebhookEndpointSetting(name: "twin", origin: origin)
+            try rig.store.set(WebhookEndpointSetting.key("twin"), to: twin.value)
+            let refused = try await rig.post("/webhooks/billing/replay", ["since": "2025-01-01T00:00:00Z"])
+            #expect(refused.status == 400 && refused.text.contains("sluice webhook replay"), "\(refused.text)")
+        }
+    }
+
     @Test func `a link is held offline and limited`() async throws {
         try await APIRig.with { rig in
             let body: JSONValue = ["level": "offline", "maxRate": 250_000]

@@ -1,6 +1,7 @@
 import Commands
 import Door
 import HTTPTypes
+import Operations
 import Sluice
 import Store
 import TestSupport
@@ -90,6 +91,9 @@ struct OpenAPITests {
         try await APIRig.with { rig in
             let document = try await document(rig)
             let check = SchemaCheck(document: document)
+            let webhook = WebhookEndpointSetting(
+                name: "billing", origin: try #require(Destination("https://hooks.example.com")))
+            try rig.store.set(WebhookEndpointSetting.key(webhook.name), to: webhook.value)
             var count = 0
             for (method, path, operation) in operations(document) {
                 guard let body = operation["requestBody"].map(check.resolved),
@@ -106,6 +110,7 @@ struct OpenAPITests {
                         now: .now)
                 }
                 let url = path.replacing("{id}", with: "\(id)").replacing("{destination}", with: "https:a.example:443")
+                    .replacing("webhooks/{name}", with: "webhooks/\(webhook.name)")
                 let response = try await rig.send(method, url, type: "application/json", body: example.bytes)
                 #expect((200...202).contains(response.status), "\(method) \(url): \(response.text)")
                 count += 1

@@ -25,9 +25,14 @@ extension API {
                 .badRequest, "empty-filter",
                 "The filter admits every command; name what to change, or send “all”: true.")
         }
-        let id = try await actions.start(BulkAction(verb, of: filter), by: request.actor)
+        return try await start(BulkAction(verb, of: filter), request)
+    }
+
+    /// Starts an action, and tells where its progress is.
+    func start(_ action: BulkAction, _ request: DoorRequest) async throws -> Response {
+        let id = try await actions.start(action, by: request.actor)
         guard let run = await actions.run(id) else { throw Problem.failed }
-        log("Began the action \(id): \(verb.name) \(filter.json.text)", request)
+        log("Began the action \(id): \(action.verb.name) \(action.filter.json.text)", request)
         return JSONReply.response(
             run.json, status: .accepted, fields: [.location: "\(request.baseURL)\(Self.root)/actions/\(id)"])
     }

@@ -13,6 +13,7 @@ extension API {
             endpoint("/webhooks", (.get, [.read], listWebhooks)),
             endpoint("/webhooks/{name}/pause", (.post, [.control], pauseWebhook)),
             endpoint("/webhooks/{name}/resume", (.post, [.control], resumeWebhook)),
+            endpoint("/webhooks/{name}/replay", (.post, [.control], replayWebhook)),
         ]
     }
 
@@ -56,10 +57,37 @@ extension API {
             setting.json(isChanged: action != .none, [.init("waited", .integer(Int64(waited)))]))
     }
 
-    /// - Throws: 404 where no endpoint of that name is known.
+    /// Retries, as a bulk action, the messages that have failed and were submitted in a time.
+    @Sendable private func replayWebhook(_ request: DoorRequest) async throws -> Response {
+        let body = try await JSONBody.members(request, ["since", "until"])
+        func time(_ name: String) throws -> Timestamp? {
+            guard let value = body[name] else { return nil }
+            guard let time = value.string.flatMap({ Timestamp(rfc3339: $0) }) else {
+                throw JSONBody.problem("“\(name)” must be \(CommandFilterForm.time).")
+            }
+            return time
+        }
+        guard let since = try time("since") else { throw JSONBody.problem("“since” is missing.") }
+        let endpoint = try await knownWebhook(request)
+        let all = try await read { [instance] _ throws(StoreError) in try instance.webhookEndpoints() }
+        guard !all.contains(where: { $0.name != endpoint.name && $0.origin == endpoint.origin }) else {
+            throw JSONBody.problem(
+                "Another endpoint has the origin \(endpoint.origin) too; use “sluice webhook replay \(endpoint.name)”.")
+        }
+        var filter = CommandFilter(destination: endpoint.origin)
+        (filter.type, filter.statuses) = (CommandType.webhook, [.error, .tooManyTimes])
+        (filter.from, filter.before) = (since, try time("until"))
+        return try await start(BulkAction(.retry, of: filter), request)
+    }
+
+    /// - Throws: 404 where no endpoint of that name is known; 400 for a body.
     private func webhook(_ request: DoorRequest) async throws -> WebhookEndpointSetting {
-        _ = try QueryReader(request, [])
         _ = try await JSONBody.members(request, [])
+        return try await knownWebhook(request)
+    }
+
+    private func knownWebhook(_ request: DoorRequest) async throws -> WebhookEndpointSetting {
+        _ = try QueryReader(request, [])
         let name = request.parameters["name"] ?? ""
         let found = try await read { [instance] _ throws(StoreError) in
             try instance.webhookEndpoints().first { $0.name == name }

@@ -150,6 +150,33 @@ extension OpenAPIDocument {
               responses:
                 '200': {$ref: '#/components/responses/Object'}
                 default: {$ref: '#/components/responses/Problem'}
+          /webhooks/{name}/replay:
+            post:
+              operationId: replayWebhook
+              tags: [control]
+              summary: Send the messages again that an endpoint did not get since a time
+              description: >-
+                An action that retries the messages to the endpoint that were submitted since then, and before `until` where
+                it is given, and have failed or were given up. They keep their `webhook-id`.
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [since]
+                      additionalProperties: false
+                      properties:
+                        since: {type: string, format: date-time}
+                        until: {type: string, format: date-time}
+                    example: {since: '2026-03-01T12:00:00Z'}
+              responses:
+                '202':
+                  description: The action runs
+                  content: {application/json: {schema: {$ref: '#/components/schemas/Action'}}}
+                default: {$ref: '#/components/responses/Problem'}
           /schedules/{name}/trigger:
             post:
               operationId: triggerSchedule

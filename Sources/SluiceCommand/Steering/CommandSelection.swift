@@ -9,11 +9,7 @@ struct CommandSelection: ParsableArguments {
     @OptionGroup(title: "Filters, instead of ids")
     var filters: FilterOptions
 
-    @Flag(name: .long, help: "Print the ids of the commands that the filters admit, and change none.")
-    var dryRun = false
-
-    @Flag(name: [.customShort("y"), .long], help: "Do not ask; without a terminal it never asks.")
-    var yes = false
+    @OptionGroup var confirmation: Confirmation
 
     @Argument(help: ArgumentHelp("The commands, each by its id or any part of it.", valueName: "id"))
     var ids: [CommandIDPart] = []
@@ -26,7 +22,7 @@ struct CommandSelection: ParsableArguments {
                 "Name the commands: by their ids, or by filters such as --status gaveUp or --destination URL.")
         }
         if !ids.isEmpty, isFiltered { throw ValidationError("Name the commands by ids or by filters, not by both.") }
-        if !ids.isEmpty, dryRun { throw ValidationError("--dry-run goes with filters.") }
+        if !ids.isEmpty, confirmation.dryRun { throw ValidationError("--dry-run goes with filters.") }
     }
 
     /// The commands that the filters admit now, oldest first. Those that are submitted afterwards are not among them.
@@ -44,17 +40,24 @@ struct CommandSelection: ParsableArguments {
         }
         // A repeated change of the same commands would never end, so later ones do not belong to it.
         filter.before = min(filter.before ?? now + .milliseconds(1), now + .milliseconds(1))
-        var selected = Selected()
-        var after: CommandID?
-        repeat {
-            let page = try store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
-            for command in page.commands { selected.add(command) }
-            after = page.next
-        } while after != nil
-        return selected
+        return try Selected(filter, store)
     }
 
     struct Selected {
+        init() {}
+
+        /// The commands that a filter admits, oldest first.
+        init(
+            _ filter: CommandFilter, _ store: SQLiteStore, where isIncluded: (Command) throws -> Bool = { _ in true }
+        ) throws {
+            var after: CommandID?
+            repeat {
+                let page = try store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
+                for command in page.commands where try isIncluded(command) { add(command) }
+                after = page.next
+            } while after != nil
+        }
+
         private(set) var ids: [CommandID] = []
         private(set) var counts: [CommandStatus: Int] = [:]
 
@@ -74,10 +77,19 @@ struct CommandSelection: ParsableArguments {
             return "\(Figures.grouped(Int64(ids.count))) \(noun) (\(parts.joined(separator: ", ")))"
         }
     }
+}
+
+/// The options of a change of many commands.
+struct Confirmation: ParsableArguments {
+    @Flag(name: .long, help: "Print the ids of the commands that would be changed, and change none.")
+    var dryRun = false
+
+    @Flag(name: [.customShort("y"), .long], help: "Do not ask; without a terminal it never asks.")
+    var yes = false
 
     /// Asks on a terminal.
     /// - Throws: ``ExitError`` `failed` for every answer but yes.
-    func confirm(_ verb: String, _ selected: Selected) throws {
+    func confirm(_ verb: String, _ selected: CommandSelection.Selected) throws {
         guard !yes, isatty(STDIN_FILENO) == 1, Diagnostics.isTerminal else { return }
         Diagnostics.write("\(verb) \(selected.text)? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""

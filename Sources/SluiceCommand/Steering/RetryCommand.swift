@@ -33,29 +33,30 @@ struct RetryCommand: ParsableCommand {
 
     func run() throws {
         try SteeringRun(data: data, print: print).change(
-            selection, qos: qos, in: [.error, .tooManyTimes], verb: "Retry"
-        ) { command, store in
-            do throws(StoreError) {
-                if let effects = try store.retry(command.id, now: .now) {
-                    return .done("will be run again", hint: .changed, effects: effects)
-                }
-            } catch {
-                // Another command has taken its unique key since.
-                guard error.code == .conflict else { throw error }
-                return .refused(error.message)
+            selection, qos: qos, in: [.error, .tooManyTimes], verb: "Retry", Self.retry)
+    }
+
+    static func retry(_ command: Command, _ store: SQLiteStore) throws -> SteeringRun.Outcome {
+        do throws(StoreError) {
+            if let effects = try store.retry(command.id, now: .now) {
+                return .done("will be run again", hint: .changed, effects: effects)
             }
-            if command.type == CommandType.batch {
-                let (count, effects) = try store.retryMembers(of: command.id, by: Actor.person, now: .now)
-                guard count > 0 else {
-                    return .refused(
-                        "is a batch without failed members; “sluice list --batch \(command.id)” shows its members")
-                }
-                let members = "\(count) failed member\(count == 1 ? "" : "s")"
-                return .done("waits again: \(members) will be run again", hint: nil, effects: effects)
-            }
-            return command.status == .inDoubt
-                ? .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")
-                : .refused("\(command.status.clause) and cannot be retried")
+        } catch {
+            // Another command has taken its unique key since.
+            guard error.code == .conflict else { throw error }
+            return .refused(error.message)
         }
+        if command.type == CommandType.batch {
+            let (count, effects) = try store.retryMembers(of: command.id, by: Actor.person, now: .now)
+            guard count > 0 else {
+                return .refused(
+                    "is a batch without failed members; “sluice list --batch \(command.id)” shows its members")
+            }
+            let members = "\(count) failed member\(count == 1 ? "" : "s")"
+            return .done("waits again: \(members) will be run again", hint: nil, effects: effects)
+        }
+        return command.status == .inDoubt
+            ? .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")
+            : .refused("\(command.status.clause) and cannot be retried")
     }
 }

@@ -38,14 +38,23 @@ struct SteeringRun {
         let (_, store) = try data.store()
         guard selection.ids.isEmpty else { return try change(selection.ids, store, body) }
         let selected = try selection.selected(qos: qos, statuses: statuses, store, now: .now)
+        try change(selected, selection.confirmation, store, verb: verb, body)
+    }
+
+    /// Changes commands that were selected in another way.
+    /// - Throws: as ``change(_:_:)``.
+    func change(
+        _ selected: CommandSelection.Selected, _ confirmation: Confirmation, _ store: SQLiteStore, verb: String,
+        _ body: (Command, SQLiteStore) throws -> Outcome
+    ) throws {
         try data.warn(of: store)
         guard !selected.ids.isEmpty else { return Diagnostics.say("no command matches; nothing was changed") }
-        if selection.dryRun {
+        if confirmation.dryRun {
             for id in selected.ids { line(id, "would be changed", isDone: true, isPlain: true) }
             Output.flush()
             return Diagnostics.say("\(selected.text) would be changed")
         }
-        try selection.confirm(verb, selected)
+        try confirmation.confirm(verb, selected)
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }

@@ -3,7 +3,7 @@ internal import ArgumentParser
 struct WebhookCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "webhook",
-        abstract: "Send a signed webhook; list, pause and resume endpoints.",
+        abstract: "Send a signed webhook, or those that failed again; list, pause and resume endpoints.",
         discussion: """
             Without a subcommand it sends; “sluice webhook send --help” has the options.
 
@@ -25,9 +25,11 @@ struct WebhookCommand: AsyncParsableCommand {
               sluice webhook https://billing.example.com/hooks --type invoice.paid --body-file invoice.json --wait
               sluice webhook list
               sluice webhook resume billing
+              sluice webhook replay billing --since 2h --dry-run
             """,
         subcommands: [
             WebhookSendCommand.self, WebhookListCommand.self, WebhookPauseCommand.self, WebhookResumeCommand.self,
+            WebhookReplayCommand.self,
         ],
         defaultSubcommand: WebhookSendCommand.self)
 }

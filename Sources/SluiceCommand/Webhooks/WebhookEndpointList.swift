@@ -25,6 +25,11 @@ struct WebhookEndpointList {
             .map { Entry(setting: $0, isConfigured: false) }
     }
 
+    /// Whether a message has to name the endpoint, because another one has its origin.
+    func sharesOrigin(_ endpoint: WebhookEndpointSetting) -> Bool {
+        entries.contains { $0.setting.name != endpoint.name && $0.setting.origin == endpoint.origin }
+    }
+
     /// The endpoint that a person names by its name, or by a URL of its origin.
     /// - Throws: ``ExitError``: `input` where there is none, `usage` where the URL does not decide.
     func endpoint(_ text: String) throws -> WebhookEndpointSetting {

@@ -9,7 +9,7 @@ struct WebhookResumeCommand: AsyncParsableCommand {
         commandName: "resume", abstract: "Let the messages to a paused endpoint go on.",
         discussion: """
             Messages that wait for the endpoint, and those that wait after a failure, are sent at once. Prints their \
-            number. A message that was given up before needs “sluice retry”. It needs no running coordinator.
+            number. Messages that were given up before need “sluice webhook replay”. It needs no running coordinator.
 
             EXAMPLES
               sluice webhook resume billing

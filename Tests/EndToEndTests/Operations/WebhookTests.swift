@@ -111,6 +111,51 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `the messages that failed since a time are sent again`() async throws {
+            try await with("* * : read; answer 400") { installation, server in
+                let store = try installation.store()
+                func send(_ type: String, until status: CommandStatus) async throws -> CommandID {
+                    let sent = try await installation.sluice(
+                        "webhook", "\(server.origin)/hooks", "--type", type, "--retry-limit",
+                        status == .error ? "3" : "0")
+                    let id = try #require(sent.ids.first, "\(sent.errors)")
+                    _ = try await installation.await(id, status, in: store)
+                    return id
+                }
+                let old = try await send("old", until: .tooManyTimes)
+                let sentAt = try #require(try store.command(old)?.createdAt)
+                try await until("a later millisecond") { Timestamp.now > sentAt + .milliseconds(1) }
+                let since = Timestamp.now.description
+                let lost = try await send("lost", until: .tooManyTimes)
+                let waiting = try await send("late", until: .error)
+                let cancelled = try await send("cancelled", until: .error)
+                // Nothing is tried again by itself from here.
+                #expect(try await installation.sluice("pause").code == 0)
+                #expect(try await installation.sluice("cancel", "\(cancelled)").code == 0)
+                try server.run("* * : read; answer 200")
+
+                let dry = try await installation.sluice(
+                    "webhook", "replay", "billing", "--since", since, "--dry-run")
+                #expect(dry.code == 0 && dry.ids == [lost, waiting], "\(dry.output)\(dry.errors)")
+                #expect(try store.command(lost)?.status == .tooManyTimes)
+                let none = try await installation.sluice(
+                    "webhook", "replay", "billing", "--since", "1d", "--until", "12h")
+                #expect(none.code == 0 && none.errors.contains("no command matches"), "\(none.errors)")
+                let sent = try await installation.sluice(
+                    "webhook", "replay", "\(server.origin)", "--since", since, "--json")
+                #expect(sent.code == 0 && sent.errors.contains("changed 2 of 2"), "\(sent.output)\(sent.errors)")
+                #expect(try sent.lines.allSatisfy { try JSONValue(parsing: $0.utf8)["done"] == true }, "\(sent.output)")
+                #expect(try await installation.sluice("resume").code == 0)
+                for id in [lost, waiting] { _ = try await installation.await(id, .success, in: store) }
+                let again = server.requests.suffix(2).compactMap { $0["webhook-id"] }
+                #expect(Set(again) == ["msg_\(lost)", "msg_\(waiting)"])
+                #expect(try store.command(old)?.status == .tooManyTimes)
+                #expect(try store.command(cancelled)?.status == .cancelled)
+                let unknown = try await installation.sluice("webhook", "replay", "nowhere", "--since", "2h")
+                #expect(unknown.code == 66, "\(unknown.errors)")
+            }
+        }
+
         @Test func `messages to a URL that is gone wait, uncharged, until it is resumed`() async throws {
             try await with("POST /gone* #1 : read; answer 410\n* * : read; answer 200") { installation, server in
                 let store = try installation.store()

@@ -1,0 +1,66 @@
+internal import ArgumentParser
+internal import Commands
+internal import Console
+internal import Inspection
+internal import Operations
+internal import Store
+
+struct WebhookReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Send the messages again that an endpoint did not get since a time.",
+        discussion: """
+            They are the messages to the endpoint that were submitted since then and have failed: those that were given up, \
+            and those that wait after an attempt. Their attempts are counted from 0 again, and a message keeps its \
+            webhook-id, so that a receiver that has it already drops it. Messages that were delivered or cancelled stay as \
+            they are. On a terminal it tells their number, and asks. It needs no running coordinator.
+
+            TIME is RFC 3339, or how long ago it was.
+
+            EXAMPLES
+              sluice webhook replay billing --since 2h
+              sluice webhook replay billing --since 2026-03-01T12:00:00Z --until 2026-03-01T14:30:00Z --dry-run
+              sluice webhook replay https://billing.example.com --since 3d --yes --json
+            """)
+
+    /// The statuses of a message that was not delivered.
+    private static let undelivered: Set<CommandStatus> = [.error, .tooManyTimes]
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var confirmation: Confirmation
+    @OptionGroup var endpoint: WebhookEndpointArgument
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only messages that were submitted at this time or later.", valueName: "time"))
+    var since: PastTimeArgument
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only messages that were submitted before this time. (default: now)", valueName: "time"))
+    var until: PastTimeArgument?
+
+    func validate() throws {
+        if let until, until.time <= since.time { throw ValidationError("--until must be later than --since.") }
+    }
+
+    func run() async throws {
+        let (directory, store) = try data.store()
+        let list = try await WebhookEndpointList(data, directory, store)
+        let endpoint = try list.endpoint(endpoint.name)
+        var filter = CommandFilter(destination: endpoint.origin)
+        (filter.type, filter.statuses) = (CommandType.webhook, Self.undelivered)
+        (filter.from, filter.before) = (since.time, until?.time ?? .now)
+        let isNamed = list.sharesOrigin(endpoint)
+        let selected = try CommandSelection.Selected(filter, store) { command in
+            guard isNamed, let payload = try store.payload(command.id) else { return true }
+            return JSONValue(stored: payload)["endpoint"]?.string == endpoint.name
+        }
+        try SteeringRun(data: data, print: print).change(
+            selected, confirmation, store, verb: "Send again", RetryCommand.retry)
+        if let reason = endpoint.state.reason(endpoint.name), !selected.ids.isEmpty {
+            Diagnostics.say("\(reason), so its messages wait: \(WebhookEndpointState.remedy(endpoint.name))")
+        }
+    }
+}
