@@ -27,6 +27,19 @@ import Testing
         #expect(try FileLock.attempt(path) != nil)
     }
 
+    @Test func `a lock that cannot be looked at is not proven to be free`() throws {
+        let directory = try TemporaryDirectory("lock")
+        defer { directory.remove() }
+        let path = "\(directory.path)/a.lock"
+        #expect(FreeLock(path: path) != nil, "there is no file")
+        let lock = try #require(try FileLock.attempt(path))
+        #expect(FreeLock(path: path) == nil)
+        withExtendedLifetime(lock) {}
+        let loop = "\(directory.path)/loop.lock"
+        try FileManager.default.createSymbolicLink(atPath: loop, withDestinationPath: loop)
+        #expect(FreeLock(path: loop) == nil && !LockProbe(path: loop).isHeld)
+    }
+
     @Test func `the error of a lock that cannot be made names its file`() {
         let error = #expect(throws: SystemError.self) { _ = try FileLock.attempt("/no/such/directory/a.lock") }
         #expect(error?.code == ENOENT && error?.description.contains("“/no/such/directory/a.lock”") == true)

@@ -162,11 +162,10 @@ final class Reaper {
     /// hello.
     func reapSessions() {
         environment.store.read("Sessions cannot be read") { [runDirectory] store throws(StoreError) in
-            let sessions = try StartedExecutions.removeStale(in: runDirectory) { () throws(StoreError) in
-                try store.sessions()
-            }
-            try IntentionalKill.removeStale(in: runDirectory, sessions: sessions)
-            return sessions
+            let notes = try WorkerNotes(in: runDirectory)
+            let reading = try store.sessionReading()
+            if let complete = reading.complete { notes.removeStale(complete) }
+            return reading.sessions
         } then: { [self] sessions in
             let seats = dispatch.dispatcher.seats
             let absent = sessions.filter { seats[$0.seat] == nil }
@@ -235,8 +234,7 @@ final class Reaper {
             // Commands of the first shard need not wait for the last shard.
             if !effects.isEmpty { step(effects) }
         }
-        StartedExecutions.remove(in: runDirectory, seat: seat, epoch: epoch)
-        IntentionalKill.remove(in: runDirectory, session)
+        // Its files stay for a shard that is unusable now; the sweep deletes them (``WorkerNotes``).
         return isOfAnotherBoot ? .reboot : isIntended ? .intended : .crash
     }
 

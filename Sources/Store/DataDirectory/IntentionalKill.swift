@@ -18,17 +18,4 @@ package enum IntentionalKill {
     package static func isNoted(in run: RunDirectory, _ session: Session) -> Bool {
         access(run.intentionalKill(pid: session.pid, startTime: session.startTime), F_OK) == 0
     }
-
-    /// Removes the note after the commands of the dead worker were released.
-    package static func remove(in run: RunDirectory, _ session: Session) {
-        unlink(run.intentionalKill(pid: session.pid, startTime: session.startTime))
-    }
-
-    /// Removes the notes of workers without a session: they have nothing left to release.
-    package static func removeStale(in run: RunDirectory, sessions: [Session]) throws(StoreError) {
-        let known = Set(sessions.map { run.intentionalKill(pid: $0.pid, startTime: $0.startTime) })
-        for path in try run.files(prefix: RunDirectory.intentionalKillPrefix) where !known.contains(path) {
-            unlink(path)
-        }
-    }
 }

@@ -111,22 +111,35 @@ package final class StartedExecutions {
         return reading
     }
 
-    /// Deletes the file of a dead worker, after its commands were released.
+    /// Deletes the file of a worker that has drained.
     package static func remove(in run: RunDirectory, seat: Int, epoch: Int64) {
         unlink(run.startedExecutions(seat: seat, epoch: epoch))
     }
 
-    /// Deletes the files of workers without a session.
-    /// - Parameter sessions: reads the sessions. It is called after the directory was listed, because a
-    ///   worker opens its session before its log.
-    /// - Returns: the sessions.
-    package static func removeStale(
-        in run: RunDirectory, sessions: () throws(StoreError) -> [Session]
-    ) throws(StoreError) -> [Session] {
-        let found = try run.files(prefix: RunDirectory.startedExecutionsPrefix)
-        let sessions = try sessions()
-        let known = Set(sessions.map { run.startedExecutions(seat: $0.seat, epoch: $0.epoch) })
-        for path in found where !known.contains(path) { unlink(path) }
-        return sessions
+}
+
+/// The files that workers have in `run/` beyond their locks: logs of started executions, and notes of intentional kills.
+package struct WorkerNotes {
+    private let run: RunDirectory
+    private let files: [String]
+
+    /// Lists them. The sessions are read afterwards, because a worker opens its session before a file of it is made.
+    package init(in run: RunDirectory) throws(StoreError) {
+        self.run = run
+        files =
+            try run.files(prefix: RunDirectory.startedExecutionsPrefix)
+            + run.files(prefix: RunDirectory.intentionalKillPrefix)
+    }
+
+    /// Deletes the files of workers without a session: they have nothing left to release.
+    package func removeStale(_ sessions: CompleteSessions) {
+        let known = Set(
+            sessions.all.flatMap {
+                [
+                    run.startedExecutions(seat: $0.seat, epoch: $0.epoch),
+                    run.intentionalKill(pid: $0.pid, startTime: $0.startTime),
+                ]
+            })
+        for path in files where !known.contains(path) { unlink(path) }
     }
 }

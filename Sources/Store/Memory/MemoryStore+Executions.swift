@@ -16,15 +16,8 @@ extension MemoryStore {
         }
     }
 
-    package func sessions() -> [Session] {
-        withState { state in
-            var sessions: [Session] = []
-            for session in state.shards.flatMap(\.sessions)
-            where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
-                sessions.append(session)
-            }
-            return sessions.sorted { ($0.seat, $0.epoch) < ($1.seat, $1.epoch) }
-        }
+    package func sessionReading() -> SessionReading {
+        withState { SessionReading($0.shards.flatMap(\.sessions), isComplete: true) }
     }
 
     package func apply(

@@ -7,8 +7,8 @@ package protocol ExecutionStore: ShardedStore {
     /// Ends the session of a worker that has drained, in each shard where it has no claimed command. In a
     /// locked shard the session stays until the coordinator reaps the seat.
     func close(seat: Int, epoch: Int64) throws(StoreError)
-    /// The sessions of all workers that have not been reaped, by seat.
-    func sessions() throws(StoreError) -> [Session]
+    /// The sessions of all workers that have not been reaped.
+    func sessionReading() throws(StoreError) -> SessionReading
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
     /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
@@ -49,6 +49,9 @@ package protocol ExecutionStore: ShardedStore {
 }
 
 extension ExecutionStore {
+    /// The sessions of ``sessionReading()``, by seat.
+    package func sessions() throws(StoreError) -> [Session] { try sessionReading().sessions }
+
     /// One group commit of writes that are known before the wait.
     package func apply(
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration

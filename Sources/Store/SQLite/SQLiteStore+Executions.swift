@@ -23,19 +23,17 @@ extension SQLiteStore {
         }
     }
 
-    package func sessions() throws(StoreError) -> [Session] {
-        // After an interrupted reap some shards have the session and some have not.
+    package func sessionReading() throws(StoreError) -> SessionReading {
         var sessions: [Session] = []
+        var isComplete = true
         for shard in shards {
             let found = try ifUsable { () throws(StoreError) in
                 try shard.use { connection throws(StoreError) in try connection.sessions() }
             }
-            for session in found ?? []
-            where !sessions.contains(where: { $0.seat == session.seat && $0.epoch == session.epoch }) {
-                sessions.append(session)
-            }
+            sessions += found ?? []
+            isComplete = isComplete && found != nil
         }
-        return sessions.sorted { ($0.seat, $0.epoch) < ($1.seat, $1.epoch) }
+        return SessionReading(sessions, isComplete: isComplete)
     }
 
     package func apply(

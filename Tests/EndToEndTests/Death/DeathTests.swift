@@ -278,10 +278,11 @@ extension EndToEndTests {
                 try await until("its second claim") { try store.command(id)?.claim == 2 }
                 let command = try #require(try store.command(id))
                 #expect(command.crashes == 0 && !command.suspect, "\(command)")
-                #expect(
+                try await until("the end of the note") {
                     try FileManager.default.contentsOfDirectory(atPath: "\(installation.data)/run").allSatisfy {
                         !$0.hasPrefix("ordered-")
-                    })
+                    }
+                }
             }
         }
 

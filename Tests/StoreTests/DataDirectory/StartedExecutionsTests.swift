@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import Store
 import TestSupport
 import Testing
@@ -34,7 +35,7 @@ import Testing
         #expect(log.begin(CommandID()) != nil)
     }
 
-    @Test func `logs of workers without a session are deleted`() throws {
+    @Test func `logs and notes of workers without a session are deleted`() throws {
         let directory = try TemporaryDirectory("started")
         defer { directory.remove() }
         let run = RunDirectory(path: directory.path)
@@ -42,8 +43,15 @@ import Testing
             #expect(StartedExecutions(in: run, seat: seat, epoch: 9, capacity: 2) != nil)
         }
         let living = Session(seat: 1, epoch: 9, pid: 1, startTime: 1, bootID: "b")
-        #expect(try StartedExecutions.removeStale(in: run) { [living] } == [living])
-        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["begun-1-9"])
+        let pid = getpid()
+        IntentionalKill.note(in: run, pid: pid)
+        let killed = Session(
+            seat: 2, epoch: 8, pid: pid, startTime: try #require(ProcessIdentity.startTime(of: pid)), bootID: "b")
+        func names() throws -> Set<String> { Set(try FileManager.default.contentsOfDirectory(atPath: directory.path)) }
+        try WorkerNotes(in: run).removeStale(#require(SessionReading([living, killed], isComplete: true).complete))
+        #expect(try names().count == 2 && IntentionalKill.isNoted(in: run, killed))
+        try WorkerNotes(in: run).removeStale(#require(SessionReading([living], isComplete: true).complete))
+        #expect(try names() == ["begun-1-9"])
     }
 
     @Test func `there is no log where its file cannot be made`() {

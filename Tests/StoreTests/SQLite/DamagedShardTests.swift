@@ -188,6 +188,22 @@ import Testing
         #expect(store.problems.map(\.shard) == [2])
     }
 
+    @Test func `the sessions of usable shards prove nothing about those of a damaged one`() throws {
+        let fixture = try TemporaryStore()
+        let session = Session(seat: 1, epoch: 7, pid: 1, startTime: 2, bootID: "b")
+        do {
+            let store = try fixture.store()
+            try store.open(session, shard: 2)
+            let reading = try store.sessionReading()
+            #expect(reading.sessions == [session] && reading.complete?.all == [session])
+        }
+        try SQLiteProbe(fixture.data.shard(2)).run("PRAGMA user_version = 99")
+        let store = try SQLiteStore(directory: fixture.data, create: false)
+        let reading = try store.sessionReading()
+        #expect(reading.sessions.isEmpty && reading.complete == nil)
+        #expect(MemoryStore(shardCount: 4).sessionReading().complete?.all == [])
+    }
+
     @Test func `without shard 0 there are no settings, and without any shard every read fails`() throws {
         let fixture = try TemporaryStore()
         let before = try fixture.store()

@@ -35,7 +35,7 @@ final class ExecLeftovers: Sendable {
         for earlier in max(claim - claims, 1)..<max(claim, 1) {
             let name = ExecTemporaryDirectory.name(of: command, claim: earlier)
             for path in [directories.path(name), directories.sharedPath(name)] where facts(path, owners) != nil {
-                ExecTemporaryDirectory(leftAt: path).remove()
+                ExecTemporaryDirectory(leftAt: path, .obtained).remove()
             }
         }
     }
@@ -50,9 +50,9 @@ final class ExecLeftovers: Sendable {
                 guard name.hasPrefix(prefix),
                     let id = ExecTemporaryDirectory.command(of: String(name.dropFirst(prefix.count))),
                     let found = facts("\(parent)/\(name)", owners), time(nil) - found.st_mtim.tv_sec >= minAge,
-                    !LockProbe(path: directories.lock(of: id)).isHeld
+                    let lock = FreeLock(path: directories.lock(of: id))
                 else { return }
-                ExecTemporaryDirectory(leftAt: "\(parent)/\(name)").remove()
+                ExecTemporaryDirectory(leftAt: "\(parent)/\(name)", lock).remove()
             }
         }
     }

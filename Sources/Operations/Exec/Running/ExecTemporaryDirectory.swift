@@ -20,7 +20,8 @@ struct ExecTemporaryDirectory: Sendable, Equatable {
     }
 
     /// A directory that an earlier run has left.
-    init(leftAt path: String) { self.path = path }
+    /// - Parameter lock: of the command; proves that the run has ended.
+    init(leftAt path: String, _ lock: FreeLock) { self.path = path }
 
     /// The name of the directory of one execution.
     static func name(of command: CommandID, claim: Int) -> String { "\(command).\(claim)" }

@@ -17,7 +17,7 @@ extension ResponseStore {
         for name in Self.names(in: bodies) {
             let path = "\(bodies)/\(name)"
             if name.hasSuffix(".part") {
-                if Self.isOld(path, age), !LockProbe(path: path).isHeld, unlink(path) == 0 { count += 1 }
+                if Self.isOld(path, age), FreeLock(path: path) != nil, unlink(path) == 0 { count += 1 }
                 continue
             }
             for sha256 in Self.names(in: path) where Self.isOld("\(path)/\(sha256)", age) {

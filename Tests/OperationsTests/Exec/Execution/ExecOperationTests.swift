@@ -401,6 +401,21 @@ import Work
         }
     }
 
+    @Test func `a directory stays where the lock of its run cannot be looked at`() async throws {
+        try await ExecOperationHarness.with { harness in
+            let id = CommandID()
+            _ = try harness.directory.makeDirectory("exec/\(id).1")
+            let lock = harness.directories.lock(of: id)
+            // It leads to itself, so that it cannot be opened.
+            #expect(symlink(lock, lock) == 0)
+            ExecLeftovers.remove(in: harness.directories, minAge: 0)
+            #expect(harness.leftDirectories == ["\(id).1"])
+            unlink(lock)
+            ExecLeftovers.remove(in: harness.directories, minAge: 0)
+            #expect(harness.leftDirectories.isEmpty)
+        }
+    }
+
     @Test func `directories of programs of another user are removed in the shared directory, and no others`()
         async throws
     {
