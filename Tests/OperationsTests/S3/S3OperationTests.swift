@@ -346,6 +346,28 @@ import Work
         }
     }
 
+    @Test(arguments: [(3, S3Server.Kind.put), (Self.size, .complete)])
+    func `an upload whose store holds less than was sent is charged, and sent again`(
+        _ size: Int, _ kind: S3Server.Kind
+    ) async throws {
+        try await S3Harness.with { harness in
+            let (path, bytes) = try harness.file(size)
+            let payload = harness.payload(path, [.init("removeSource", true)])
+            let execution = try harness.execution(payload)
+            harness.store.fail(kind, .lose)
+            let short = try await harness.outcome(of: execution)
+            #expect(short.failure?.fault == .command && short.failure?.isAnswer == true, "\(short)")
+            #expect(short.failure?.reason.contains("the object has \(size - 1) bytes") == true, "\(short)")
+            #expect(FileManager.default.fileExists(atPath: path))
+            // The object is this command's, and of the wrong length: it is not a delivery.
+            let again = CommandExecution(
+                command: execution.command.claimed(2), payload: execution.payload, meter: TransferMeter())
+            let outcome = try await harness.outcome(of: again)
+            #expect(outcome.result?["sourceRemoved"] == true, "\(outcome)")
+            #expect(harness.store.objects["in/a.mp4"]?.bytes == bytes)
+        }
+    }
+
     // MARK: Presigned
 
     private func presigned(_ harness: S3Harness, _ signature: String, _ headers: String = "host") -> JSONValue {

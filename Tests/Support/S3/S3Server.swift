@@ -47,6 +47,8 @@ package final class S3Server: RequestHandler {
         case hang
         /// Sends this number of bytes of an object, and resets the connection.
         case cut(Int)
+        /// Carries the request out, and loses the last byte of the object.
+        case lose
     }
 
     struct State {
@@ -134,6 +136,7 @@ package final class S3Server: RequestHandler {
             if case .forget = fault { state.uploads[target.query["uploadId"] ?? ""] = nil }
             if let refusal = Self.refusal(of: request, target, state) { return refusal }
             let answer = Self.carryOut(request, target, kind, &state)
+            if case .lose = fault { state.objects[target.key]?.bytes.removeLast() }
             if case .reset = fault { return Behaviour("reset", [.reset]) }
             if case .cut(let count) = fault, kind == .get { return Self.cut(answer, after: count) }
             return answer
@@ -151,7 +154,7 @@ package final class S3Server: RequestHandler {
         case .refuse(let status, let code, let header)?: error(status, code, header: header)
         case .answer(let body)?: Behaviour.answer(200, body: body)
         case .hang?: Behaviour("hang", [.hang])
-        case .die?, .reset?, .forget?, .damage?, .cut?, nil: nil
+        case .die?, .reset?, .forget?, .damage?, .cut?, .lose?, nil: nil
         }
     }
 
