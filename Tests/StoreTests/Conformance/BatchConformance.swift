@@ -71,6 +71,39 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `a batch keeps its counts and its end where a member that it counted is put away`(_ kind: StoreKind) throws {
+        let rig = try ShardRig(kind)
+        let batch = try Self.open(rig, then: [.failure])
+        let members = try Self.add(8, to: batch, rig)
+        try rig.store.seal(batch, now: .base)
+        try rig.end(members[0], ShardRig.failure)
+        try rig.end(members[1], ShardRig.failure)
+        try rig.carry()
+        func putAway(_ member: CommandID) throws {
+            guard case .cancelled = try rig.store.cancel(member, reason: "not wanted", now: .base) else {
+                Issue.record("it was not put away")
+                return
+            }
+            try rig.carry()
+            try rig.check()
+        }
+        // While the batch runs, and after its end.
+        try putAway(members[0])
+        let open = try #require(try rig.store.batch(batch))
+        #expect(open.members == 8 && open.open == 6 && open.failed == 2, "\(open)")
+        for member in members.dropFirst(2) { try rig.end(member) }
+        try rig.carry()
+        #expect(try rig.subject.status(batch) == .tooManyTimes)
+        let ended = try #require(try rig.store.batch(batch))
+        try putAway(members[1])
+        #expect(try rig.subject.status(batch) == .tooManyTimes)
+        let after = try #require(try rig.store.batch(batch))
+        #expect(after.members == 8 && after.open == 0 && after.failed == 2, "\(after)")
+        #expect(after.command == ended.command)
+        #expect(try Self.callbacks(rig, batch) == [.new])
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a failed member fails the batch, and its failure callback runs`(_ kind: StoreKind) throws {
         let rig = try ShardRig(kind)
         let batch = try Self.open(rig, then: [.failure])

@@ -39,6 +39,45 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `a flow keeps its counts and its end where a node that it counted is put away`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        try rig.submit("a", "b < a", "other", "last", callbacks: [.failure])
+        try rig.fail("a")
+        func putAway() throws {
+            guard case .cancelled(let effects) = try rig.store.cancel(rig["a"], reason: "not wanted", now: .base) else {
+                Issue.record("it was not put away")
+                return
+            }
+            #expect(effects.events.map(\.transition.id) == [rig["a"]] && effects.ready.isEmpty, "\(effects)")
+            #expect(try rig.status("a") == .cancelled)
+            try rig.check()
+        }
+        // While the flow runs, and after its end.
+        try putAway()
+        #expect(try rig.flowStatus() == .blocked && rig.status("b") == .cancelled)
+        try rig.succeed("other")
+        #expect(try rig.flowStatus() == .blocked)
+        #expect(try rig.names(rig.succeed("last")) == ["then failure"])
+        #expect(try rig.flowStatus() == .tooManyTimes)
+        let reason = try rig.command("flow").reason
+        #expect(reason?.hasPrefix("2 of 4 nodes failed, “a” first") == true, "\(reason ?? "")")
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
+    func `a flow that has ended keeps its end where a node is put away`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        try rig.submit("a", "b < a")
+        try rig.fail("a")
+        #expect(try rig.flowStatus() == .tooManyTimes)
+        let reason = try rig.command("flow").reason
+        _ = try rig.store.cancel(rig["a"], reason: "not wanted", now: .base)
+        #expect(try rig.status("a") == .cancelled && rig.flowStatus() == .tooManyTimes)
+        #expect(try rig.command("flow").reason == reason)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a node that may fail fails neither its children nor the flow`(_ kind: StoreKind) throws {
         let rig = try FlowRig(kind)
         try rig.submit("a?", "b < a", "handler < a:failure")
