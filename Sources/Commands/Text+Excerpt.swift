@@ -12,4 +12,7 @@ extension StringProtocol {
         }
         return result
     }
+
+    /// With a full stop at the end, unless the text ends as a sentence already.
+    package var withFullStop: String { last.map { ".?!".contains($0) } ?? true ? String(self) : "\(self)." }
 }

@@ -132,8 +132,8 @@ package struct SettingsReader {
         let others = unknown.dropFirst()
         var problem = problem(ofUnknown: key)
         if !others.isEmpty {
-            problem += problem.hasSuffix("?") ? " " : ". "
-            problem += "Not known either: \(others.prefix(10).joined(separator: ", "))\(others.count > 10 ? ", …" : "")"
+            let list = others.prefix(10).joined(separator: ", ") + (others.count > 10 ? ", …" : "")
+            problem = "\(problem.withFullStop) Not known either: \(list)"
         }
         throw SettingsError(key: key, problem: problem)
     }

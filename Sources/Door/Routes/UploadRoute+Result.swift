@@ -191,9 +191,7 @@ extension UploadRoute {
             return failure
         }
         return UploadError(
-            code,
-            "The route “\(name)” does not take this upload: \(place ?? "")\(sentence)"
-                + (sentence.hasSuffix(".") ? "" : "."))
+            code, "The route “\(name)” does not take this upload: \(place ?? "")\(sentence.withFullStop)")
     }
 
     private static func code(_ error: any Error) -> UploadError.Code {

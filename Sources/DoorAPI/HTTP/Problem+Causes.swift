@@ -56,8 +56,7 @@ extension String {
     var sentence: String {
         let whole = prefix(1).uppercased() + dropFirst()
         let isLong = whole.unicodeScalars.count > Self.maxSentence
-        let text = isLong ? "\(whole.scalars(first: 600)) … \(whole.scalars(last: 300))" : whole
-        return text.last.map { ".?!".contains($0) } ?? false ? text : text + "."
+        return (isLong ? "\(whole.scalars(first: 600)) … \(whole.scalars(last: 300))" : whole).withFullStop
     }
 
     private func scalars(first count: Int) -> String { String(unicodeScalars.prefix(count)) }

@@ -49,6 +49,6 @@ extension Problem {
     }
 
     private static func sentence(_ message: String) -> String {
-        message.prefix(1).uppercased() + message.dropFirst() + (message.hasSuffix(".") ? "" : ".")
+        (message.prefix(1).uppercased() + message.dropFirst()).withFullStop
     }
 }

@@ -82,7 +82,7 @@ struct ExitError: Error, CustomStringConvertible {
                 sentence += "; use \(ArgumentForm.expected ?? "a number")"
             }
             if let meant = ArgumentForm.suggestion, sentence.contains("' is invalid for '") {
-                sentence += (sentence.hasSuffix(".") ? "" : ".") + " Did you mean \(meant)?"
+                sentence = "\(sentence.withFullStop) Did you mean \(meant)?"
             }
             Diagnostics.say(sentence)
             // Without the parser's usage text, which for some commands is longer than a screen.
