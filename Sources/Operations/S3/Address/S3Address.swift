@@ -21,7 +21,9 @@ struct S3Address: Sendable, Equatable {
         endpoint: Destination, basePath: String = "", addressing: S3Addressing = .path, bucket: String, key: String
     ) throws(S3AddressError) {
         guard let origin = HTTPOrigin(endpoint) else {
-            throw S3AddressError("“endpoint” must be an https origin such as https://s3.example.com, not \(endpoint)")
+            throw S3AddressError(
+                "“endpoint” must be a URL of http or https such as https://s3.example.com/storage/v1/s3, not \(endpoint)"
+            )
         }
         if let objection = Self.objection(toBucket: bucket) { throw S3AddressError(objection) }
         if let objection = Self.objection(toKey: key) { throw S3AddressError(objection) }
@@ -117,4 +119,36 @@ struct S3Address: Sendable, Equatable {
 
 extension UInt8 {
     fileprivate var isLowercase: Bool { self >= UInt8(ascii: "a") && self <= UInt8(ascii: "z") }
+}
+
+/// The URL of an S3 service: an origin, or a path below which its buckets are, as `https://host/storage/v1/s3`. The path is
+/// signed as it is sent.
+struct S3Endpoint: Sendable, Equatable {
+    let destination: Destination
+    /// Percent-encoded, without a slash at its end; empty where there is none.
+    let path: String
+
+    /// - Returns: nil for a text that is not a URL of HTTP, and for one with a user, a query, an empty segment or a dot
+    ///   segment, which servers resolve in different ways.
+    init?(_ text: String) {
+        guard let url = try? ResourceURL(text), url.scheme != .file, url.query.isEmpty,
+            HTTPOrigin(url.destination) != nil
+        else { return nil }
+        var path = url.path
+        while path.hasSuffix("/") { path.removeLast() }
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard
+            segments.allSatisfy({ segment in
+                let decoded = PercentEncoding.validDecoded(segment.utf8).flatMap {
+                    String(validating: $0, as: UTF8.self)
+                }
+                return decoded.map { !$0.isEmpty && $0 != "." && $0 != ".." && !$0.contains("/") } ?? false
+            })
+        else { return nil }
+        destination = url.destination
+        self.path = path
+    }
+
+    /// The URL in a payload.
+    var text: String { destination.text + path }
 }
