@@ -93,7 +93,8 @@ struct ProgressCounterTests {
     }
 
     @Test(arguments: [
-        [1, 2], Array("[]".utf8), Array(#"{"sluice.progress":[1,2]}"#.utf8), Array(#"{"sluice.progress":[-1,2,3,0,1]}"#.utf8),
+        [1, 2], Array("[]".utf8), Array(#"{"sluice.progress":[1,2]}"#.utf8),
+        Array(#"{"sluice.progress":[-1,2,3,0,1]}"#.utf8),
     ])
     func `other checkpoints stay as they are`(_ state: [UInt8]) {
         let split = ProgressCounter.split(state)
