@@ -38,8 +38,9 @@ extension EndToEndTests {
                 try expect(
                     await installation.sluice("put", good, missing, "--to", "file://\(here)/to/"), code: 66,
                     saying: missing, in: installation)
+                let directory = #"{"file":"\#(here)","to":"file://\#(here)/to/"}"#
                 try expect(
-                    await installation.sluice("put", here, "--to", "file://\(here)/to/"), code: 66, saying: here,
+                    await installation.sluice("submit", "upload", "--payload", directory), code: 66, saying: here,
                     in: installation)
                 try expect(
                     await installation.sluice("put", "/dev/null", "--to", "file://\(here)/to/"), code: 66,
