@@ -77,6 +77,11 @@ struct SubmitTests {
             for type in ["application/json; charset=UTF-8", "application/json;charset=\"utf-8\""] {
                 #expect(try await rig.send("POST", "/commands", type: type, body: body).status == 201, "\(type)")
             }
+            // Some clients write each number with a fraction.
+            let fraction = try await rig.send(
+                "POST", "/commands", type: "application/json",
+                body: Array("{\"type\":\"noop\",\"payload\":{},\"retryLimit\":5.0}".utf8))
+            #expect(fraction.status == 201, "\(fraction.text)")
             for type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
                 let response = try await rig.send("POST", "/commands", type: type, body: body)
                 #expect(response.status == 415 && response.problem == "unsupported-media-type")

@@ -123,6 +123,23 @@ struct PageTests {
         }
     }
 
+    @Test func `a command that was given up can be put away on its page`() async throws {
+        try await PagesRig.with { rig in
+            try await rig.logIn()
+            let id = try #require(rig.store.submit([Self.noop], allowUnknownTypes: true, now: .now).first).get().id
+            try rig.store.open(Session(seat: 0, epoch: 7, pid: 1, startTime: 1, bootID: "test"))
+            let ending = ExecutionResult.failure(CommandFailure(.final, reason: "PUT was answered 404"))
+            _ = try rig.store.apply(
+                [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: rig.store.shardCount),
+                seat: 0, epoch: 7, now: .now)
+            #expect(try rig.store.command(id)?.status == .tooManyTimes)
+            #expect(try await rig.get("/commands/\(id)").text.contains("Put away"))
+            #expect(try await rig.post("/commands/\(id)/cancel", [:]).status == 303)
+            #expect(try rig.store.command(id)?.status == .cancelled)
+            #expect(!(try await rig.get("/commands/\(id)")).text.contains("Put away"))
+        }
+    }
+
     @Test func `an action with an old view changes nothing`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()

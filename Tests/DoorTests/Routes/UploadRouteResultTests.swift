@@ -62,6 +62,17 @@ struct UploadRouteResultTests {
         }
     }
 
+    @Test func `a failure of this machine is told to a client without its files`() throws {
+        try with(#"{command: {type: upload, payload: {to: "https://media.example.com/in/{name}"}}}"#) { route, facts in
+            var facts = facts
+            facts.file = "/no/such/file"
+            let error = try #require(throws: UploadError.self) { try route.result(of: facts, registry: registry) }
+            #expect(error.code != .invalid && !error.message.contains("/no/such"), "\(error)")
+            #expect(error.message.contains("the log of the server has the reason"), "\(error)")
+            #expect(error.cause?.contains("/no/such/file") == true)
+        }
+    }
+
     @Test func `a flow has the facts in all its nodes, and the keys of the route`() throws {
         let text = #"""
             {flow: {name: publish, nodes: {store: {type: upload, payload: {file: "{file}", to: "https://h.example.com/{name}"}},

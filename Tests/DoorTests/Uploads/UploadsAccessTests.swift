@@ -51,6 +51,8 @@ struct UploadsAccessTests {
         next.principal?.owner = owner
         #expect(try await next.send(.head, path, [.tusResumable: "1.0.0"]).status == 200)
         #expect(try await next.send(.post, "/uploads", key).path == path, "the key is that of the name too")
+        let other = try await next.send(.post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "5"]).path
+        #expect(try await client.send(.head, other, [.tusResumable: "1.0.0"]).status == 200)
     }
 
     @Test func `the parts of a final upload are of the same token`() async throws {

@@ -118,6 +118,17 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a load balancer asks for the health by HTTP 1.0 without Host`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                for (path, expected) in [("/healthz", "200"), ("/readyz", "503"), ("/metrics", "400")] {
+                    let answer = try await door.curl(
+                        "--http1.0", "-H", "Host:", "-o", "/dev/null", "-w", "%{http_code}", "\(door.origin)\(path)")
+                    #expect(answer.output == expected, "\(path): \(answer)")
+                }
+            }
+        }
+
         // MARK: Health
 
         @Test func `the door is ready once the coordinator is heard, and names only failed checks`() async throws {

@@ -209,6 +209,23 @@ extension EndToEndTests {
             #expect(listed["waiting"] == 1, "\(listed)")
         }
 
+        @Test func `a message is refused at once where several endpoints have its origin`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("a.whsec", Array(Self.secret.utf8))
+                chmod(file, 0o600)
+                let section = "{origin: \"https://hooks.example.com\", secretFiles: [\(file)]}"
+                let yaml = "webhooks: [a, b]\nwebhook:\n  a: \(section)\n  b: \(section)\n"
+                let configuration = try installation.directory.file("sluice.yaml", Array(yaml.utf8))
+                let message = ["webhook", "https://hooks.example.com/x", "--type", "a", "--config", configuration]
+                let program = "\(Installation.bin)/sluice"
+                let refused = try await installation.run(program: program, message)
+                #expect(refused.code == 64 && refused.output.isEmpty, "\(refused)")
+                #expect(refused.errors.contains("“a” and “b” have the origin") && refused.errors.contains("--endpoint"))
+                let sent = try await installation.run(program: program, message + ["--endpoint", "b"])
+                #expect(sent.code == 0 && sent.ids.count == 1, "\(sent)")
+            }
+        }
+
         @Test func `a person pauses an endpoint, and an endpoint that does not exist is named`() async throws {
             try await with("* * : read; answer 200") { installation, server in
                 func webhook(_ arguments: String...) async throws -> Installation.Finished {

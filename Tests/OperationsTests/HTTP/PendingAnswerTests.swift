@@ -29,6 +29,16 @@ import Testing
         }
     }
 
+    @Test func `a 403 of a rate limit waits until it is reset, and slows its destination`() async throws {
+        let fields = #"header "X-RateLimit-Remaining: 0" header "X-RateLimit-Reset: 30""#
+        try await withServer("* * : read; answer 403 \(fields)") { server, harness in
+            let file = try harness.directory.file("a", sample(10))
+            let failure = try #require(try await harness.outcome(file: file, to: "\(server.origin)/a").failure)
+            #expect(failure.fault == .command && failure.isPushback, "\(failure)")
+            #expect(failure.retryAfter == .seconds(30))
+        }
+    }
+
     @Test func `a sync waits for its list`() async throws {
         try await SyncHarness.with { request in
             request.number == 1 ? .answer(202, headers: ["Retry-After": "7"], body: "later") : .json(list(1...3))

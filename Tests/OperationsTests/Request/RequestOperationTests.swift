@@ -153,6 +153,15 @@ import Work
         }
     }
 
+    @Test func `the failure of a body that is cut off has its end, so that one that never goes further is found`()
+        async throws
+    {
+        try await RequestHarness.with(#"* * : answer 200 body "xyz" length 1000; close"#) { harness in
+            let outcome = try await harness.outcome(.object([.init("url", harness.url("/a"))]))
+            #expect(outcome.failure?.bodyEnd == ProgressCounter.BodyEnd(offset: 3, length: 1000), "\(outcome)")
+        }
+    }
+
     @Test func `a file that has changed since the submit is not sent`() async throws {
         try await RequestHarness.with("") { harness in
             let file = try harness.directory.file("a", [1, 2, 3])

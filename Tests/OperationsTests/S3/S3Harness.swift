@@ -66,10 +66,10 @@ final class S3Harness: Sendable {
     }
 
     func execution(
-        _ payload: JSONValue, claim: Int = 1, meter: TransferMeter = TransferMeter()
+        _ payload: JSONValue, id: CommandID? = nil, claim: Int = 1, meter: TransferMeter = TransferMeter()
     ) throws -> CommandExecution {
         let attributes = try operation.inspect(payload)
-        var command = Command(id: id, type: "s3", destination: attributes.destination, createdAt: .now)
+        var command = Command(id: id ?? self.id, type: "s3", destination: attributes.destination, createdAt: .now)
         command.status = .sent
         command.idempotent = attributes.idempotent
         command.claim = claim

@@ -234,6 +234,19 @@ import Work
         }
     }
 
+    @Test func `a bucket that five commands do not find is a failure of its endpoint`() async throws {
+        try await S3Harness.with { harness in
+            let payload = harness.payload(try harness.file(3).path)
+            var faults: [CommandFailure.Fault?] = []
+            for _ in 1...5 {
+                harness.store.fail(.put, .refuse(404, "NoSuchBucket"))
+                let execution = try harness.execution(payload, id: CommandID())
+                faults.append(try await harness.outcome(of: execution).failure?.fault)
+            }
+            #expect(faults == [.final, .final, .final, .final, .destination])
+        }
+    }
+
     @Test(arguments: [960.0, -960.0]) func `a clock that differs is corrected once for all requests`(
         _ seconds: Double
     ) async throws {

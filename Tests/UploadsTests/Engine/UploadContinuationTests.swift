@@ -126,6 +126,27 @@ struct UploadContinuationTests {
         #expect(rig.bytes(upload.id) == bytes)
     }
 
+    /// The next part is gathered already when the difference is found.
+    @Test func `no part is written after one that differs`() async throws {
+        let file = try SpoolFile("\(rig.directory.path)/file")
+        try file.write(Array("abcd".utf8), at: 0)
+        var upload = Upload(id: CommandID(), length: 12, facts: facts(), createdAt: rig.now)
+        upload.offset = 4
+        let disk = DiskThreads(count: 1)
+        defer { disk.close() }
+        let written = Shared<[Range<Int64>]>([])
+        let receiver = FileReceiver(
+            file, on: disk, of: upload, start: 0, limit: 12, algorithms: [], checksum: nil, partSize: { 4 },
+            reserve: { _ in }, written: { range in written.change { $0.append(range) } })
+        for part in ["abxd", "efgh"] {
+            Array(part.utf8).withUnsafeBytes { receiver.add($0) }
+            try? await receiver.flush()
+        }
+        let error = try await uploadError { try await receiver.finish() }
+        #expect(error.code == .keyConflict && written.value.isEmpty, "\(error)")
+        #expect(try file.size == 4)
+    }
+
     @Test func `a creation with a part of the bytes may be repeated later`() async throws {
         let part = Array(bytes[..<100_000])
         let upload = try await engine.create(facts(.tus), length: Int64(Self.size), key: Self.key)

@@ -161,6 +161,23 @@ struct UploadSpaceTests {
         #expect(told.used == 700 && told.room == 300 && told.quota == 1000)
     }
 
+    @Test func `the figures are those of a door while it runs, else those of the rows`() async throws {
+        let rig = try UploadRig { $0.quota = 1000 }
+        let engine = rig.engine()
+        let data = DataDirectory(path: try rig.directory.makeDirectory("data"))
+        for path in [data.run.path, data.uploads] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+        let upload = try await engine.create(length: 700)
+        try await engine.send([UInt8](repeating: 1, count: 700), to: upload.id, at: 0)
+        await engine.reportFigures(to: data.run)
+        func used() -> Int64? { SpoolFigures.read(data, rig.limits) { 5 }?.used }
+        #expect(used() == 5, "the door has ended")
+        let lock = try #require(try FileLock.attempt(data.run.lock(.door)))
+        #expect(used() == 700)
+        withExtendedLifetime(lock) {}
+    }
+
     @Test func `a client is not told where the spool is`() async throws {
         let rig = try UploadRig()
         let engine = rig.engine()

@@ -200,6 +200,20 @@ import Testing
         }
     }
 
+    @Test func `a stored error that a 304 confirms is a failure`() async throws {
+        let script = """
+            GET /a with if-none-match : answer 304 header "ETag: \\"1\\""
+            GET /a : answer 404 header "Cache-Control: max-age=0" header "ETag: \\"1\\"" body "gone"
+            """
+        try await FetchHarness.with(script) { harness in
+            for _ in 1...2 {
+                let outcome = try await harness.fetch("/a")
+                #expect(outcome.failure?.fault == .final, "\(outcome)")
+            }
+            #expect(harness.server.requests.last?["if-none-match"] != nil)
+        }
+    }
+
     @Test func `a redirect is followed, and each response has its own key`() async throws {
         let script = """
             GET /a : answer 301 header "Location: /b"

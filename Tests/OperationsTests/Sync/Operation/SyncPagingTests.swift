@@ -140,6 +140,9 @@ import Work
             let first = try await harness.sync(Self.cursor, id: id)
             #expect(first.failure?.fault == .reset, "\(first)")
             #expect(first.failure?.ambiguous == false)
+            // Two executions that end there are told from two that get further.
+            let end = try #require(first.failure?.bodyEnd)
+            #expect(end.offset > 0 && end.length.map { $0 > 4000 } == true, "\(end)")
             #expect(try harness.probe().number("SELECT count(*) FROM stage") == 10)
             let second = try await harness.sync(Self.cursor, id: id)
             #expect(second.result?.numbers("records", "inserted", "pages") == [30, 30, 3], "\(second)")

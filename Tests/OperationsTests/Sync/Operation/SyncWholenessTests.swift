@@ -41,6 +41,34 @@ import Work
         }
     }
 
+    @Test func `pages that state different totals are told, also where a 404 ends them`() async throws {
+        try await SyncHarness.with { request in
+            switch request.query["page"] {
+            case nil, "1": .json("{\"d\":\(list(1...10)),\"n\":30}")
+            case "2": .json("{\"d\":\(list(11...20)),\"n\":20}")
+            default: .answer(404)
+            }
+        } _: { harness in
+            let outcome = try await harness.sync(
+                "\"items\":\"/d\",\"pages\":{\"by\":\"page\",\"total\":\"/n\"}")
+            #expect(outcome.result?["partial"]?.string?.contains("different totals") == true, "\(outcome)")
+            #expect(outcome.result?.numbers("records") == [20])
+        }
+    }
+
+    @Test func `after ten pages a sync requests at most 50 a second`() async throws {
+        try await SyncHarness.with { request in
+            let page = request.query["page"].flatMap { Int($0) } ?? 1
+            return .json(page > 110 ? "[]" : list(page...page))
+        } _: { harness in
+            let start = ContinuousClock.now
+            let outcome = try await harness.sync("\"pages\":{\"by\":\"page\"}")
+            #expect(outcome.result?.numbers("records") == [110], "\(outcome)")
+            // A busy machine only takes longer.
+            #expect(ContinuousClock.now - start >= .seconds(2))
+        }
+    }
+
     @Test func `a list that grows by a second page behind a Link is read although its first page is the same`()
         async throws
     {

@@ -49,6 +49,23 @@ import Work
         }
     }
 
+    /// The end of the file is not on its way, so that only the bytes that have left tell of the loss.
+    @Test func `a 404 right after a reset in the middle does not restart an upload whose bytes were sent`()
+        async throws
+    {
+        try await withReceiver { receiver, harness in
+            let (size, cut) = (48_000_000, 30_000_000)
+            let file = try harness.directory.file("large", sample(size))
+            let upload = try RepeatedUpload(harness, file: file, to: "\(receiver.origin)/files", "tus")
+            receiver.on("/files", .created("/files/1"))
+            receiver.on("/files/1", .reset(.bytes(cut)), .answer(404), .at(cut, of: size), .appended(size))
+            _ = try await upload.run()
+            #expect(
+                receiver.requests.map(\.line)
+                    == ["POST /files"] + ["PATCH", "HEAD", "HEAD", "PATCH"].map { "\($0) /files/1" })
+        }
+    }
+
     @Test func `a later execution knows the bytes that were sent before a reset`() async throws {
         try await withTus { receiver, upload, _ in
             // The connection is not kept, so the reset ends the execution.
