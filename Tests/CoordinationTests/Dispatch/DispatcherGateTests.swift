@@ -410,6 +410,24 @@ import Wire
         }
     }
 
+    @Test func `a command that each stall of its link leaves further on waits no longer each time`() {
+        var dispatcher = dispatcher(concurrency: 1)
+        let command = ready(1, to: host)
+        for step in Int64(1)...6 {
+            let link = Transfers.Link(
+                destination: host, direction: .up, bytes: [0, 0, step * 1000], rate: 1000, inFlight: 1,
+                roundTrip: .milliseconds(50))
+            var transfer = Transfers.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
+            transfer.isResumable = true
+            transfer.offset = step * 1000
+            transfer.total = 1 << 20
+            let now = MonotonicTime.zero + .seconds(step)
+            dispatcher.links.report(Transfers(links: [link], transfers: [transfer]), worker: 1, now: now)
+            dispatcher.transition(report(command, .new, fault: .link, reason: "it stalled"), now: now)
+        }
+        #expect(dispatcher.admission.failureWaits.takeDue(now: after(7.26)) == [command.id])
+    }
+
     @Test func `the floor does not apply outside the hours`() {
         var dispatcher = limited(DestinationLimits(backgroundHours: AllowedHours(from: 60, to: 120)), concurrency: 1)
         dispatcher.insert([ready(1), ready(2, .background, to: host, age: 61_000)])

@@ -31,6 +31,27 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `the first refused credential is in the log and in the network, before a circuit breaker opens`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let receiver = try await installation.receiver()
+                receiver.on("/in/a", .answer(401, headers: ["WWW-Authenticate": "Digest realm=a, nonce=b"], body: ""))
+                let coordinator = try await installation.coordinator()
+                _ = try await installation.worker("--concurrency", "1")
+                let file = try installation.directory.file("a", Array("x".utf8))
+                #expect(try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").code == 0)
+                try await until("the refusal in the network") {
+                    try await link(installation, to: receiver.origin)?["refusal"]?.string?.contains("Digest") == true
+                }
+                #expect(try await link(installation, to: receiver.origin)?["circuitBreaker"] == .null)
+                try await until("the log") {
+                    let said = coordinator.errors.split(separator: "\n").filter { $0.contains("refuses a command") }
+                    return said.count == 1 && said.allSatisfy { $0.contains("Digest") }
+                }
+            }
+        }
+
         /// Each refused command waits a minute. Few commands are refused, because the worker executes one at
         /// a time.
         @Test
