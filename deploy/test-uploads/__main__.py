@@ -5,8 +5,8 @@
 
   --files      files in all, shared by the clients in turn (default 100)
   --seed       decides sizes, kills, cuts and pauses (default: a new one, which is printed)
-  --clients    of tuspy, aiotus, resumable-upload, resumable-checksum, resumable-parallel, curl-put, curl-ietf and browser
-               (default: all)
+  --clients    of tuspy, aiotus, resumable-upload, resumable-checksum, resumable-parallel, curl-put, curl-ietf,
+               curl-changed and browser (default: all)
   --parallel   uploads at a time (default 4), in addition to that of the browser
   --kills      of the door for each file, on average (default 1.5)
   --max-size   of a file, in MB (default 32)
@@ -18,6 +18,9 @@
 A relay between the clients and the door, or between the proxy and the door, reads all requests and responses. At bytes that the seed decides it stops, and the door
 gets SIGKILL and is started again at the same port, or only the connection is cut; in the middle of a body, of the fields of a
 request, or before a response reaches its client. The same seed plans the same events; their order in time may differ.
+
+The files of curl-changed get other bytes or another length while they are sent under one Idempotency-Key, or after that: a
+repeat is refused, or goes on where the bytes are the same, and no upload has bytes of both versions.
 
 Half of the files stay in the spool; a worker sends the others on to a destination. Afterwards
   · each file has arrived, byte for byte, as one upload, and has made one command where its route makes one;
@@ -50,7 +53,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PEERS = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "sluice/peers/bin/python")
 CLIENTS = [
-    "tuspy", "aiotus", "resumable-upload", "resumable-checksum", "resumable-parallel", "curl-put", "curl-ietf", "browser"]
+    "tuspy", "aiotus", "resumable-upload", "resumable-checksum", "resumable-parallel", "curl-put", "curl-ietf", "curl-changed",
+    "browser"]
 
 
 def arguments():

@@ -15,6 +15,8 @@ class Job:
         self.name, self.path, self.size, self.client, self.route, self.key = name, path, size, client, route, key
         self.chunk, self.checksum, self.pauses, self.version = chunk, checksum, list(pauses), version
         self.deadline = None
+        self.other_path = self.former_path = None  # Of the version that the file will have, and of the one that it had.
+        self.mixtures = 0
         self.errors = []
 
     def begin(self, seconds, instance, base, transfer):

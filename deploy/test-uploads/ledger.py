@@ -36,6 +36,8 @@ class Transfer:
         self.below = 0  # Those of them below an offset that a response had stated before.
         self.restarts = 0  # New uploads, although the one before had bytes and was there.
         self.kills = self.cuts = self.pauses = 0
+        self.refusals = 0  # Of other bytes under the same key.
+        self.has_key = False  # Every request begins at the first byte, and the key says which upload it is about.
         self.is_parallel = False
 
 
@@ -69,7 +71,7 @@ class Ledger:
     def check_creation(self, exchange):
         """An upload that has bytes is there, and its client begins another one from the first byte."""
         transfer = exchange.transfer
-        if transfer.is_parallel or "idempotency-key" in exchange.head.fields and transfer.client == "curl-put":
+        if transfer.is_parallel or transfer.has_key:
             return
         begun = [upload for upload in transfer.uploads if self.known.get(upload, 0) > 0]
         if not begun:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 
+import changed
 import clients
 import curl
 from browser import Browser
@@ -21,7 +22,7 @@ from relay import Relay
 RUN = {
     "tuspy": clients.tuspy, "aiotus": clients.aiotus, "resumable-upload": clients.resumable,
     "resumable-checksum": clients.resumable, "resumable-parallel": clients.resumable_parallel, "curl-put": curl.put,
-    "curl-ietf": curl.ietf}
+    "curl-ietf": curl.ietf, "curl-changed": changed.upload}
 # Around the largest body that is kept in the store, and around the slices of the page.
 EDGES = [0, 1, (64 << 10) - 1, 64 << 10, (64 << 10) + 1, (8 << 20) - 1, 8 << 20, (8 << 20) + 1]
 VERSIONS = [3, 5, 6, 8, 9, None]
@@ -56,6 +57,8 @@ class Trial:
             size = source.choice(edges)
         else:
             size = min(int(1000 * (limit / 1000) ** source.random()), limit)
+        if client == "curl-changed":
+            size = max(size, 1)
         name = f"f{number:04}.bin"
         path = f"{self.directory}/{name}"
         with open(path, "wb") as file:
@@ -66,11 +69,16 @@ class Trial:
         pauses = sorted(source.randrange(1, size) for _ in range(source.randint(0, 2))) if size > 1 else []
         kills = min(int(source.expovariate(1 / self.values.kills) + 0.5), 6) if self.values.kills else 0
         self.plan.add(name, events(source, size, kills), source.choice([None, None, 20e6, 5e6]))
-        self.ledger.transfers[name] = Transfer(name, size, client)
-        return clients.Job(
+        transfer = self.ledger.transfers[name] = Transfer(name, size, client)
+        transfer.has_key = client in ("curl-put", "curl-changed")
+        job = clients.Job(
             name, path, size, client, route=source.choice(["keep", "send"]), key=f"{self.values.seed}-{number}",
             chunk=source.choice([64 << 10, 1 << 20, 5_000_000, max(size, 1)]), checksum=checksum, pauses=pauses,
             version=VERSIONS[cycle % len(VERSIONS)])
+        if client == "curl-changed":
+            changed.draw(source, job, limit)
+            transfer.size = max(size, job.other_size)
+        return job
 
     # The run
 
@@ -166,30 +174,35 @@ class Trial:
             self.problems.append(f"{job.name} ({job.client}, {job.size} bytes): {text}")
 
         job.is_identical = False
-        if len(uploads) != 1:
+        # The version that the file had before it changed may have arrived, too, as a whole.
+        versions = 2 if job.former_path else 1
+        if not 1 <= len(uploads) <= versions:
             problem(f"{len(uploads)} complete uploads: {[row[0] for row in uploads]}")
-        if len(commands) != (1 if job.route == "send" else 0):
+        if len(commands) != (len(uploads) if job.route == "send" else 0):
             problem(f"{len(commands)} commands: {[row[0] for row in commands]}")
         if not uploads:
             return
+        url = getattr(job, "url", None) or uploads[0][0]
+        uploads.sort(key=lambda row: not url.endswith(row[0]))
         upload, _, offset, length, command = uploads[0]
         if (offset, length) != (job.size, job.size):
             problem(f"upload {upload} has offset {offset} and length {length}")
-        if getattr(job, "url", None) and job.url.rsplit("/", 1)[-1] != upload:
+        if not url.endswith(upload):
             problem(f"its client has the URL {job.url}, and upload {upload} is complete")
-        with open(job.path, "rb") as file:
-            wanted = hashlib.file_digest(file, "sha256").hexdigest()
+        wanted, former = digest(job.path), job.former_path and digest(job.former_path)
         if job.route == "send":
             found = set(self.instance.destination.digests.get(job.name, []))
-            if commands and commands[0][0] != command:
+            if commands and command not in [row[0] for row in commands]:
                 problem(f"upload {upload} names command {command}, and there is {commands[0][0]}")
+            job.mixtures = len(found - {wanted, former})
+            job.is_identical = wanted in found and not job.mixtures
         else:
             try:
-                found = {self.instance.spooled(upload)}
+                digests = [self.instance.spooled(row[0]) for row in uploads]
             except OSError as error:
-                found = set()
-                problem(str(error))
-        job.is_identical = found == {wanted}
+                return problem(str(error))
+            job.mixtures = len(set(digests) - {wanted, former})
+            job.is_identical = digests[0] == wanted and not job.mixtures
         if not job.is_identical:
             problem("the bytes that arrived differ")
 
@@ -207,25 +220,33 @@ class Trial:
                 "belowStated": sum(transfer.below for transfer in transfers),
                 "restarts": sum(transfer.restarts for transfer in transfers),
                 "kills": sum(transfer.kills for transfer in transfers), "cuts": sum(transfer.cuts for transfer in transfers),
-                "pauses": sum(transfer.pauses for transfer in transfers)})
+                "pauses": sum(transfer.pauses for transfer in transfers),
+                "refusals": sum(transfer.refusals for transfer in transfers),
+                "mixtures": sum(job.mixtures for job in jobs)})
         statuses = Counter()
         for (client, method, status), count in self.ledger.statuses.items():
             statuses[f"{client} {method} {status}"] += count
         return {
             "seed": self.values.seed, "files": len(self.jobs), "identical": sum(row["identical"] for row in rows),
-            "kills": self.instance.kills, "seconds": round(seconds, 1), "clients": rows,
+            "mixtures": sum(row["mixtures"] for row in rows), "kills": self.instance.kills, "seconds": round(seconds, 1), "clients": rows,
             "answers": dict(sorted(statuses.items())), "problems": self.problems}
 
     def table(self, result):
         lines = [
             f"{'client':20} {'files':>5} {'same':>5} {'MB':>7} {'sent MB':>8} {'below stated':>13} {'restarts':>9} {'kills':>6} "
-            f"{'cuts':>5} {'pauses':>7}"]
+            f"{'cuts':>5} {'pauses':>7} {'refused':>8} {'mixed':>6}"]
         for row in result["clients"]:
             lines.append(
                 f"{row['client']:20} {row['files']:5} {row['identical']:5} {row['bytes'] / 1e6:7.1f} {row['sent'] / 1e6:8.1f} "
-                f"{row['belowStated']:13} {row['restarts']:9} {row['kills']:6} {row['cuts']:5} {row['pauses']:7}")
+                f"{row['belowStated']:13} {row['restarts']:9} {row['kills']:6} {row['cuts']:5} {row['pauses']:7} {row['refusals']:8} "
+                f"{row['mixtures']:6}")
         lines.append(
-            f"{result['identical']} of {result['files']} files identical; the door was killed {result['kills']} times in "
+            f"{result['identical']} of {result['files']} files identical, {result['mixtures']} mixtures; the door was killed {result['kills']} times in "
             f"{result['seconds']} s; seed {result['seed']}")
         lines += [f"  {problem}" for problem in result["problems"][:40]]
         return "\n".join(lines)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
