@@ -8,6 +8,7 @@ extension EndToEndTests {
     @Suite struct UploadClientTests {
         private static let clients = [
             "tuspy", "aiotus", "resumable-upload", "resumable-checksum", "resumable-parallel", "curl-put", "curl-ietf",
+            "curl-changed",
         ]
 
         @Test(.enabled(if: isAvailable(PythonScript.has("resumable_upload")), "needs the peers of deploy/prepare test"))
@@ -19,13 +20,13 @@ extension EndToEndTests {
                 let finished = try await installation.run(
                     program: python,
                     [
-                        "\(Installation.repository)/deploy/test-uploads", "--files", "14", "--max-size", "12",
+                        "\(Installation.repository)/deploy/test-uploads", "--files", "16", "--max-size", "12",
                         "--clients", Self.clients.joined(separator: ","), "--seed", "\(seed)", "--sluice",
                         "\(Installation.bin)/sluice", "--json",
                     ], within: .seconds(240))
                 #expect(finished.code == 0, "\(finished.output)\n\(finished.errors)")
                 let result = try finished.json()
-                #expect(result["identical"] == 14 && result["problems"]?.elements?.isEmpty == true)
+                #expect(result["identical"] == 16 && result["mixtures"] == 0 && result["problems"]?.elements?.isEmpty == true)
             }
         }
     }
