@@ -71,7 +71,7 @@ final class SourceFile: Sendable {
     private static func requireRegular(_ path: String, _ status: stat) throws(PayloadError) {
         switch status.st_mode & S_IFMT {
         case S_IFREG: return
-        case S_IFDIR: throw PayloadError(.source, "\(path) is a directory; name the files in it one by one")
+        case S_IFDIR: throw PayloadError(.source, "\(path) is a directory; “sluice put” sends the files in it")
         default: throw PayloadError(.source, "\(path) is not a regular file; only regular files can be read")
         }
     }
