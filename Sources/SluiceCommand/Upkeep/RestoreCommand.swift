@@ -17,7 +17,8 @@ struct RestoreCommand: ParsableCommand {
 
             Commands that a worker had claimed when the backup was made run again; those that are not idempotent and may \
             have been sent are in doubt, see “sluice resolve”. Commands that ended after the backup was made run again too. \
-            Spooled files are not in a backup, and stay as they are; open uploads whose files are not there end. A command that waits for one of another shard is told \
+            Spooled files are not in a backup, and stay where they are; open uploads whose files are not there end. Bytes that the backup does \
+            not know are kept in “unclaimed” of the spool when the door starts. A command that waits for one of another shard is told \
             its end again; where the restored shard does not have that one, it counts as failed.
 
             A copy of a data directory that was made with other programs is refused by up and the parts that run alone (78), \
@@ -59,13 +60,15 @@ struct RestoreCommand: ParsableCommand {
         var failures: [(name: String, error: CollectionError)]
         /// Open uploads that were ended.
         var lostUploads = 0
+        /// Those that were not ended, where the spool may not be mounted, and the reason.
+        var missing: (uploads: Int, reason: String)?
     }
 
     func run() throws {
         if adopt { return try adoptCopy() }
         var outcome = try restore()
         // The store can be opened now that the locks of the restore are free.
-        outcome.lostUploads = try endLostUploads()
+        (outcome.lostUploads, outcome.missing) = try endLostUploads()
         show(outcome)
         guard let first = outcome.failures.first else { return }
         Output.flush()
@@ -94,11 +97,16 @@ struct RestoreCommand: ParsableCommand {
     }
 
     /// Ends open uploads whose files are not in the spool, where the whole store was restored.
-    /// - Returns: their number.
-    private func endLostUploads() throws -> Int {
-        guard shard == nil else { return 0 }
+    private func endLostUploads() throws -> (ended: Int, missing: (uploads: Int, reason: String)?) {
+        guard shard == nil else { return (0, nil) }
         let (directory, store) = try data.store()
-        return try SpoolCheck(store: store, spool: SpoolDirectory(path: directory.uploads)).endMissing().count
+        let spool = SpoolDirectory(path: directory.uploads)
+        let check = SpoolCheck(store: store, spool: spool)
+        let result = try check.run()
+        if result.lacksAll, let id = try store.storeID(), (try? SpoolMark(spool, store: id).standing) != .own {
+            return (0, (result.missing.count, result.absence(of: spool)))
+        }
+        return (try check.endMissing().count, nil)
     }
 
     private func restore() throws -> Outcome {
@@ -149,6 +157,7 @@ struct RestoreCommand: ParsableCommand {
                         .init("shards", .array(result.shards.map { .integer(Int64($0)) })),
                         .init("collections", .integer(Int64(collections))),
                         .init("lostUploads", .integer(Int64(uploads))),
+                        .init("missingUploads", .integer(Int64(outcome.missing?.uploads ?? 0))),
                     ] + members(of: result.settled, outcome.debts)
                 ).bytes)
         }
@@ -159,6 +168,7 @@ struct RestoreCommand: ParsableCommand {
         if uploads > 0 {
             Output.line("\(uploads) open upload\(uploads == 1 ? "" : "s") ended: the spool does not have the files")
         }
+        if let missing = outcome.missing { Output.line("the door will not start yet: \(missing.reason)") }
         showLostParents(outcome.debts)
     }
 

@@ -53,6 +53,7 @@ struct SpooledDataCheck {
         if let routes {
             findings += MissingRoutes.sentences(result.routes, in: routes).map { Finding("route", .warning, $0) }
         }
+        findings += unclaimed(spool)
         if result.lacksAll, !hasMark(store) {
             findings.append(Finding("uploads", .broken, result.absence(of: spool)))
             return findings
@@ -66,6 +67,16 @@ struct SpooledDataCheck {
                 Finding("upload", .broken, "\(result.damaged.count - Self.maxDamaged) more uploads have lost bytes"))
         }
         return findings
+    }
+
+    private func unclaimed(_ spool: SpoolDirectory) -> [Finding] {
+        let unclaimed = UnclaimedFiles(spool)
+        let (files, bytes) = unclaimed.contents
+        guard files > 0 else { return [] }
+        let sentence =
+            "\(unclaimed.path) has \(files) file\(files == 1 ? "" : "s") (\(Figures.bytes(bytes))) that a restored backup does not "
+            + "know; the log of the door names them: deliver them with “sluice put”, or delete them"
+        return [Finding("uploads", .note, sentence)]
     }
 
     private func hasMark(_ store: SQLiteStore) -> Bool {

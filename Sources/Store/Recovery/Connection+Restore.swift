@@ -29,6 +29,7 @@ extension Connection {
                 DELETE FROM session;
                 DELETE FROM setting WHERE key >= '\(SettingKey.workerPrefix)' AND key < '\(SettingKey.workerPrefix)~';
                 DELETE FROM meta WHERE key = 'backup';
+                INSERT OR REPLACE INTO meta (key, value) VALUES ('olderThanSpool', '1');
                 UPDATE meta SET value = lower(hex(randomblob(16))) WHERE key = 'id';
                 """)
             try connection.record(placeIn: data, file: file)

@@ -28,8 +28,15 @@ package protocol UploadStore: ShardedStore {
     func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload]
     /// The id of the store, which its spool has too; nil for a store without one, or while no shard can be read.
     func storeID() throws(StoreError) -> String?
+    /// Whether an older copy took the place of the shard, by a restore or an adoption, and the spool was not compared with
+    /// it since. A file in the spool may have bytes then that were acknowledged, and of which no row knows.
+    func isOlderThanSpool(shard: Int) throws(StoreError) -> Bool
+    /// Notes that the spool was compared with the shard.
+    func noteSpoolCompared(shard: Int) throws(StoreError)
 }
 
 extension UploadStore {
     package func storeID() throws(StoreError) -> String? { nil }
+    package func isOlderThanSpool(shard: Int) throws(StoreError) -> Bool { false }
+    package func noteSpoolCompared(shard: Int) throws(StoreError) {}
 }

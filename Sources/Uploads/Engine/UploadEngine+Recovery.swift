@@ -31,29 +31,34 @@ extension UploadEngine {
     package func recover(endsMissing: Bool = false) async throws(UploadError) -> Recovery {
         var recovery = Recovery()
         try await onDisk { [spool] () throws(SystemError) in try spool.prepare() }
-        try await checkMark(endsMissing: endsMissing)
+        let isKnown = try await checkMark(endsMissing: endsMissing)
+        let older = try await olderShards()
         for shard in 0..<store.shardCount {
             var after: CommandID?
             while true {
                 let page = try await uploads(shard, after: after)
                 for upload in page where upload.storage != .none {
+                    if upload.state == .open, older.contains(shard) { try await keepNewerBytes(of: upload) }
                     try await recover(upload, endsMissing: endsMissing, &recovery)
                 }
                 guard let last = page.last else { break }
                 after = last.id
             }
         }
-        try await removeOrphans()
+        try await clearOrphans(older)
+        // The files may come with another mount of the spool.
+        if isKnown { try await noteCompared(older) }
         recovery.bytes = space.withLock { $0.used }
         return recovery
     }
 
     /// Reads the mark of the spool, and makes it where the spool has none: it is new, or of an earlier version.
-    private func checkMark(endsMissing: Bool) async throws(UploadError) {
-        guard let id = try await read({ store throws(StoreError) in try store.storeID() }) else { return }
+    /// - Returns: whether it had one.
+    private func checkMark(endsMissing: Bool) async throws(UploadError) -> Bool {
+        guard let id = try await read({ store throws(StoreError) in try store.storeID() }) else { return false }
         let mark = SpoolMark(spool, store: id)
         switch try await onDisk({ () throws(SystemError) in try mark.standing }) {
-        case .own: return
+        case .own: return true
         case .foreign(let name):
             throw UploadError(
                 .unavailable,
@@ -67,10 +72,11 @@ extension UploadEngine {
                 throw UploadError(.unavailable, result.absence(of: spool))
             }
             try await onDisk { () throws(SystemError) in try mark.write() }
+            return false
         }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws(UploadError) -> Value {
         let result = await disk.run { [store] () throws(Never) in
@@ -80,7 +86,8 @@ extension UploadEngine {
     }
 
     /// Removes the files of small uploads whose commit a crash has prevented.
-    private func removeOrphans() async throws(UploadError) {
+    /// - Parameter older: the shards that are older than the spool.
+    private func clearOrphans(_ older: Set<Int>) async throws(UploadError) {
         for id in try await onDisk({ [spool] () throws(SystemError) in try spool.files() }) {
             let row: Upload?
             do throws(StoreError) {
@@ -90,8 +97,10 @@ extension UploadEngine {
                 continue
             }
             guard row == nil else { continue }
-            logger.notice("The spool had a file of upload \(id), which is not in the store; it is removed.")
-            try await onDisk { [spool] () throws(SystemError) in try spool.remove(id) }
+            let proof = OrphanProof(id, row: row, isShardOlder: older.contains(id.shard(of: store.shardCount)))
+            let end = proof == nil ? "kept in “unclaimed”" : "removed"
+            logger.notice("The spool had a file of upload \(id), which is not in the store; it is \(end).")
+            try await clear(id, proof)
         }
     }
 

@@ -48,6 +48,9 @@ package struct SpoolDirectory: Sendable {
         try SpoolFile.remove(file(of: upload))
     }
 
+    /// Deletes a file of which no upload knows.
+    func remove(_ orphan: OrphanProof) throws(SystemError) { try remove(orphan.id) }
+
     /// Bytes that the disk has free for this user, and files.
     var free: (bytes: Int64, files: Int64) {
         get throws(SystemError) {

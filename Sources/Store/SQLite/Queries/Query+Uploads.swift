@@ -31,4 +31,6 @@ extension Query {
     static let uploadBody = Query("SELECT body FROM upload_body WHERE upload = ?1")
     static let insertUploadBody = Query("INSERT INTO upload_body(upload, body) VALUES (?1, ?2)")
     static let removeUploadBody = Query("DELETE FROM upload_body WHERE upload = ?1")
+    static let isOlderThanSpool = Query("SELECT count(*) FROM meta WHERE key = 'olderThanSpool'")
+    static let noteSpoolCompared = Query("DELETE FROM meta WHERE key = 'olderThanSpool'")
 }

@@ -80,6 +80,18 @@ extension SQLiteStore {
         } ?? []
     }
 
+    package func isOlderThanSpool(shard: Int) throws(StoreError) -> Bool {
+        try readUploads(shard) { connection throws(StoreError) in
+            try connection.statement(.isOlderThanSpool).first { $0.int64(0) != 0 }
+        } ?? false
+    }
+
+    package func noteSpoolCompared(shard: Int) throws(StoreError) {
+        try self.shard(shard).write { connection throws(StoreError) in
+            try connection.statement(.noteSpoolCompared).run()
+        }
+    }
+
     /// - Returns: nil in a shard of an earlier version, which has no uploads.
     private func readUploads<Value: Sendable>(
         _ number: Int, _ body: (Connection) throws(StoreError) -> Value?
