@@ -98,6 +98,20 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a page of another origin uploads with a token, and reads nothing else`() async throws {
+            try await Self.with { installation, door in
+                try await Self.run("origin", installation, door)
+                let store = try installation.store()
+                var uploads: [Upload] = []
+                for shard in 0..<store.shardCount {
+                    uploads += try store.uploads(
+                        shard: shard, state: .complete, order: .newestFirst, after: nil, limit: 10)
+                }
+                let upload = try #require(uploads.first { $0.facts.fileName == "cross.bin" })
+                #expect(door.bytes("/\(upload.id)") == Array("abcdef".utf8))
+            }
+        }
+
         @Test func `an upload goes on after a pause, a reload, and a kill of the door`() async throws {
             try await Self.with { installation, door in
                 var random = SeededRandom.announced("PageTests")
