@@ -2,6 +2,8 @@ import ArgumentParser
 import Commands
 import Drafts
 import Sluice
+import Store
+import TestSupport
 import Testing
 
 @testable import SluiceCommand
@@ -102,6 +104,19 @@ import Testing
         #expect(exitCode("worker", "--concurrency", "0") == 64)
         #expect(exitCode("list", "--limit", "-1") == 64)
         #expect(exitCode("resolve", CommandID().description) == 64, "one of three flags is needed")
+    }
+
+    @Test func `filters that admit no status of a change select no command`() throws {
+        let directory = try TemporaryDirectory("selection")
+        defer { directory.remove() }
+        let store = try SQLiteStore(directory: DataDirectory(path: "\(directory.path)/data"), create: true)
+        let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
+        _ = store.submit([draft], allowUnknownTypes: true, now: .now)
+        // A change of commands that wait, with a filter for those that have failed.
+        let failed = try CommandSelection.parse(["--failed-within", "1h"])
+        #expect(try failed.selected(qos: nil, statuses: [.new, .queued], store, now: .now).ids.isEmpty)
+        let recent = try CommandSelection.parse(["--newer-than", "1h"])
+        #expect(try recent.selected(qos: nil, statuses: [.new, .queued], store, now: .now).ids.count == 1)
     }
 
     @Test func `the help of every subcommand has examples`() {

@@ -61,6 +61,27 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `a failure without words to look for has no button for all failures`() async throws {
+            try await Installation.with { installation in
+                let door = try await DoorRig(installation)
+                let store = try installation.store()
+                try store.open(Session(seat: 0, epoch: 7, pid: 1, startTime: 1, bootID: "test"))
+                for reason in ["the disk is full", "4711"] {
+                    let id = try #require(try await installation.sluice("submit", "noop").ids.first)
+                    let ending = ExecutionResult.failure(CommandFailure(.final, reason: reason))
+                    _ = try store.apply(
+                        [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: store.shardCount),
+                        seat: 0, epoch: 7, now: .now)
+                }
+                var page = ""
+                try await until("the failures") {
+                    page = try await Self.overview(door)
+                    return page.contains("The newest: the disk is full") && page.contains("The newest: …")
+                }
+                #expect(page.contains("retry all: the disk is full") && !page.contains("retry all: …"), "\(page)")
+            }
+        }
+
         @Test func `a link without transfers has no rate`() async throws {
             let server = try await ScriptedServer()
             try await stopping(server) {

@@ -10,6 +10,7 @@ extension EndToEndTests {
         private static let script = """
             GET  /missing : answer 404
             POST /lost    : read; close
+            POST /form    : read; answer 303 header "Location: /login"
             *    *        : read; answer 200 header "Content-Type: application/json" body "{\\"ok\\":true}"
             """
 
@@ -32,6 +33,20 @@ extension EndToEndTests {
                 let json = try await installation.sluice("request", "\(server.origin)/a", "--wait", "--json").json()
                 #expect(json["status"] == "success" && json["result"]?["status"]?.integer == 200, "\(json)")
                 #expect(json["result"]?["body"]?.string == #"{"ok":true}"#)
+            }
+        }
+
+        @Test func `a redirect is a success where it is accepted, and is printed with its Location`() async throws {
+            try await with { installation, server in
+                let request = ["request", "POST", "\(server.origin)/form", "--body", "x", "--wait"]
+                func send(_ more: String...) async throws -> Installation.Finished {
+                    try await installation.run(program: "\(Installation.bin)/sluice", request + more)
+                }
+                let refused = try await send()
+                #expect(refused.code == 1 && refused.errors.contains("/login"), "\(refused.errors)")
+                let accepted = try await send("--accept", "303")
+                #expect(accepted.code == 0 && accepted.output.isEmpty, "\(accepted.output)\(accepted.errors)")
+                #expect(accepted.errors.contains("303: Location: /login"), "\(accepted.errors)")
             }
         }
 

@@ -1,8 +1,10 @@
 import Commands
+import Foundation
 import Store
 import TestSupport
 import Testing
-import Uploads
+
+@testable import Uploads
 
 struct ConcatenationTests {
     private static var facts: UploadFacts {
@@ -96,6 +98,47 @@ struct ConcatenationTests {
         #expect(made.count == 1 && whole.state == .complete)
         #expect(rig.bytes(whole.id) == [UInt8](repeating: 7, count: 9_000_000) + [1, 2, 3])
         #expect(try rig.store.counts()[.new] == 1 && rig.spooledFiles().count == 3)
+    }
+
+    /// Both threads of the joins copy a long part. Others get their turn while neither is at its end.
+    @Test func `a join of long parts gives its thread to others between two pieces`() async throws {
+        let rig = try UploadRig()
+        let engine = rig.engine()
+        let size = 64 << 20
+        let part = try await engine.create("noop", length: Int64(size)) { $0.concatenation = .partial }
+        try await engine.send([UInt8](repeating: 7, count: size), to: part.id, at: 0, part: 1 << 20)
+        // Tells whether it came between two pieces of both. The bodies begin in the order of the calls.
+        let other = Task {
+            while !Task.isCancelled {
+                let isBetween = await engine.joinThreads.run { () throws(Never) in
+                    let files = (try? rig.spooledFiles().filter { $0 != "\(part.id)" }) ?? []
+                    let ends = files.map { Self.ends(of: "\(rig.spool.path)/\($0)", size: size) }
+                    return ends.count == 2 && ends.allSatisfy { $0.hasFirst && !$0.hasLast }
+                }
+                if isBetween { return true }
+            }
+            return false
+        }
+        let joins = ["a", "b"].map { name in
+            Task {
+                var facts = Self.facts
+                facts.fileName = name
+                _ = try await engine.concatenate([part.id], facts)
+            }
+        }
+        for join in joins { try await join.value }
+        other.cancel()
+        #expect(await other.value)
+    }
+
+    /// Whether the first and the last byte of a file were written. None of them is 0.
+    private static func ends(of path: String, size: Int) -> (hasFirst: Bool, hasLast: Bool) {
+        guard let file = FileHandle(forReadingAtPath: path) else { return (false, false) }
+        func isWritten(_ offset: Int) -> Bool {
+            guard (try? file.seek(toOffset: UInt64(offset))) != nil else { return false }
+            return (try? file.read(upToCount: 1))?.first ?? 0 != 0
+        }
+        return (isWritten(0), isWritten(size - 1))
     }
 
     @Test func `a part is named once, and belongs to the token`() async throws {

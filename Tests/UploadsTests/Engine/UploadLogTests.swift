@@ -11,10 +11,13 @@ import Testing
 struct UploadLogTests {
     private final class Lines: Sendable {
         private let lines = Mutex<[Logger.Metadata]>([])
+        private let said = Mutex<[String]>([])
 
         var all: [Logger.Metadata] { lines.withLock { $0 } }
+        var warnings: [String] { said.withLock { $0 } }
 
         func add(_ event: LogEvent) {
+            if event.level == .warning { said.withLock { $0.append("\(event.message)") } }
             guard event.level == .info, let metadata = event.metadata else { return }
             lines.withLock { $0.append(metadata) }
         }
@@ -84,6 +87,19 @@ struct UploadLogTests {
                 "\(wrong.id)": "its bytes do not have the stated digest",
                 "\(expired.id)": "it made no progress for 604800 s", "\(removed.id)": "removed by a person",
             ])
+    }
+
+    @Test func `a failure of the store is told to the client without its cause, which the log has`() async throws {
+        let rig = try UploadRig(isDurable: true)
+        let lines = Lines()
+        let engine = rig.engine(logger: lines.logger)
+        let upload = try await engine.create(Self.facts("a"), length: 4, key: nil)
+        for shard in 0..<2 {
+            try SQLiteProbe("\(rig.directory.path)/data/shard-0\(shard).sqlite").run("DROP TABLE upload")
+        }
+        let error = try await uploadError { try await engine.peek(upload.id) }
+        #expect(error.code == .failed && !error.message.contains("no such table"), "\(error)")
+        #expect(lines.warnings.count == 1 && lines.warnings[0].contains("no such table"), "\(lines.warnings)")
     }
 
     @Test func `a complete upload that is removed later has no second line`() async throws {

@@ -2,6 +2,7 @@ import Commands
 import Operations
 import TestSupport
 import Testing
+import Work
 
 /// Response heads that are not quite HTTP. The request was carried out, so its status counts.
 @Suite struct CarelessHeadTests {
@@ -54,6 +55,16 @@ import Testing
             let file = try harness.directory.file("a", sample(1000))
             let outcome = try await harness.outcome(file: file, to: "\(server.origin)/a")
             #expect(outcome.failure?.reason.contains("not HTTP") == true, "\(outcome)")
+        }
+    }
+
+    /// The kernel's counters are read four times a second, and the failure comes earlier.
+    @Test func `an exchange that fails at once tells the bytes that its peer has acknowledged`() async throws {
+        try await withServer("* * : read; send \"SSH-2.0-x\"; hang") { server, harness in
+            let file = try harness.directory.file("a", sample(1_000_000))
+            let (execution, meter) = try harness.execution(file: file, to: "\(server.origin)/a")
+            _ = try await harness.failure(of: execution)
+            #expect(meter.reading.offset == 1_000_000)
         }
     }
 

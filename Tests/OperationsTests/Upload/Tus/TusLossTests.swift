@@ -66,6 +66,21 @@ import Work
         }
     }
 
+    @Test func `an answer to the question for the offset that cannot be read does not end the upload`() async throws {
+        try await withTus { receiver, upload, bytes in
+            let lengths = "Content-Length: 0\\r\\nContent-Length: 1"
+            receiver.on(
+                "/files/1", .reset(.bytes(2_000_000)),
+                try Behaviour(
+                    "read; send \"HTTP/1.1 200 OK\\r\\nUpload-Offset: 2000000\\r\\n\(lengths)\\r\\n\\r\\n\"; close"))
+            let failure = try await upload.failure()
+            #expect(failure.fault == .command, "\(failure.reason)")
+            receiver.on("/files/1", .at(2_000_000, of: Self.size), .appended(Self.size))
+            _ = try await upload.run()
+            #expect(receiver.requests.last?.sha256 == sha256(Array(bytes[2_000_000...])))
+        }
+    }
+
     @Test func `a later execution knows the bytes that were sent before a reset`() async throws {
         try await withTus { receiver, upload, _ in
             // The connection is not kept, so the reset ends the execution.
