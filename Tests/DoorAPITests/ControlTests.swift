@@ -225,6 +225,16 @@ struct ControlTests {
                 #expect(try await rig.post("/webhooks/billing/replay", body).status == 400)
             }
             #expect(try await rig.post("/webhooks/none/replay", ["since": "2025-01-01T00:00:00Z"]).status == 404)
+            for time: JSONValue in [
+                ["since": "2100-01-01T00:00:00Z"], ["since": "2025-01-01T00:00:00Z", "until": "2025-01-02T00:00:00Z"],
+            ] {
+                let none = try await rig.post("/webhooks/billing/replay", time)
+                let run = try #require(try none.json["id"]?.string, "\(none.text)")
+                try await until("the end of the action") {
+                    try await rig.get("/actions/\(run)").json["state"]?.string == "done"
+                }
+                #expect(try rig.store.command(lost)?.status == .tooManyTimes)
+            }
             let started = try await rig.post("/webhooks/billing/replay", ["since": "2025-01-01T00:00:00Z"])
             #expect(started.status == 202, "\(started.text)")
             try await until("the message waits again") { try rig.store.command(lost)?.status == .new }

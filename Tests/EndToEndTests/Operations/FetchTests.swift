@@ -12,7 +12,8 @@ extension EndToEndTests {
             GET /fresh : answer 200 header "Cache-Control: max-age=600" body "fresh"
             GET /swr #1 : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "one"
             GET /swr : answer 200 header "Cache-Control: max-age=0, stale-while-revalidate=600" body "two"
-            GET /page : answer 200 header "Content-Type: application/json" header "X-Total-Count: 9" body "[{}]"
+            GET /page : answer 200 header "Content-Type: application/json" header "X-Total-Count: 9" \
+              header "Cache-Control: max-age=600" body "[{}]"
             GET /missing : answer 404
             GET /once : answer 200 header "Cache-Control: no-store" body "once"
             GET /large : answer 200 header "Cache-Control: no-store" body 200000
@@ -57,6 +58,7 @@ extension EndToEndTests {
 
         @Test func `a page of a longer list is printed with a remark on standard error`() async throws {
             try await with { installation, server in
+                // From the network, then from the store.
                 for _ in 0..<2 {
                     let page = try await installation.sluice("fetch", "\(server.origin)/page")
                     #expect(page.code == 0 && page.output == "[{}]", "\(page.errors)")

@@ -207,6 +207,8 @@ extension EndToEndTests {
             let (store, server) = (S3Server(), try await ScriptedServer())
             try await stopping(server) {
                 server.handle(by: store)
+                let token = "hush-hush-token"
+                store.setToken(token)
                 try await Installation.with { installation in
                     let profiles = try installation.directory.file(
                         "profiles",
@@ -215,6 +217,7 @@ extension EndToEndTests {
                             [media]
                             aws_access_key_id = \(S3Server.accessKey)
                             aws_secret_access_key = \(S3Server.secretKey)
+                            aws_session_token = \(token)
                             """.utf8))
                     chmod(profiles, 0o600)
                     var environment: [String: String?] = ["AWS_ENDPOINT_URL_S3": server.origin]
@@ -224,6 +227,7 @@ extension EndToEndTests {
                     } else {
                         environment["AWS_ACCESS_KEY_ID"] = S3Server.accessKey
                         environment["AWS_SECRET_ACCESS_KEY"] = S3Server.secretKey
+                        environment["AWS_SESSION_TOKEN"] = token
                     }
                     let checked = try await installation.sluice("config", "check", environment: environment)
                     #expect(checked.code == 0, "\(checked.output)")
@@ -245,11 +249,13 @@ extension EndToEndTests {
                     }
                     #expect(store.objects["b"] == nil && store.log == [.put])
                     for text in [checked.output, put.output, put.errors, installation.logs, "\(up.arguments)"] {
-                        #expect(!text.contains(S3Server.secretKey))
+                        #expect(!text.contains(S3Server.secretKey) && !text.contains(token))
                     }
                     for path in try FileManager.default.subpathsOfDirectory(atPath: installation.data) {
                         let bytes = contents(of: "\(installation.data)/\(path)") ?? []
-                        #expect(bytes.firstRange(of: Array(S3Server.secretKey.utf8)) == nil, "\(path)")
+                        for secret in [S3Server.secretKey, token] {
+                            #expect(bytes.firstRange(of: Array(secret.utf8)) == nil, "\(path)")
+                        }
                     }
                 }
             }

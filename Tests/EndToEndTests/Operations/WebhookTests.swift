@@ -226,6 +226,35 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `of two endpoints with one origin only the messages of the named one are sent again`() async throws {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("a.whsec", Array(Self.secret.utf8))
+                chmod(file, 0o600)
+                let section = "{origin: \"https://hooks.example.com\", secretFiles: [\(file)]}"
+                let yaml = "webhooks: [a, b]\nwebhook:\n  a: \(section)\n  b: \(section)\n"
+                let configuration = try installation.directory.file("sluice.yaml", Array(yaml.utf8))
+                func webhook(_ arguments: String...) async throws -> Installation.Finished {
+                    try await installation.run(
+                        program: "\(Installation.bin)/sluice", ["webhook"] + arguments + ["--config", configuration])
+                }
+                var ids: [CommandID] = []
+                for endpoint in ["a", "b"] {
+                    let sent = try await webhook("https://hooks.example.com/x", "--type", "t", "--endpoint", endpoint)
+                    ids.append(try #require(sent.ids.first, "\(sent.errors)"))
+                }
+                let store = try installation.store()
+                try store.open(Session(seat: 0, epoch: 7, pid: 1, startTime: 1, bootID: "test"))
+                for id in ids {
+                    let ending = ExecutionResult.failure(CommandFailure(.final, reason: "answered 400"))
+                    _ = try store.apply(
+                        [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: store.shardCount),
+                        seat: 0, epoch: 7, now: .now)
+                }
+                let dry = try await webhook("replay", "b", "--since", "1h", "--dry-run")
+                #expect(dry.code == 0 && dry.ids == [ids[1]], "\(dry.output)\(dry.errors)")
+            }
+        }
+
         @Test func `a person pauses an endpoint, and an endpoint that does not exist is named`() async throws {
             try await with("* * : read; answer 200") { installation, server in
                 func webhook(_ arguments: String...) async throws -> Installation.Finished {

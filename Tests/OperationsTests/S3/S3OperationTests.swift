@@ -333,6 +333,8 @@ import Work
             let outcome = try await harness.outcome(of: second)
             #expect(outcome.failure?.fault == .final && outcome.failure?.ambiguous == false, "\(outcome)")
             #expect(harness.store.uploads.isEmpty && harness.store.objects.isEmpty)
+            // A part that is stored after the abort is looked for later.
+            #expect(harness.checkpoint?.abortedAt != nil)
         }
     }
 
