@@ -39,12 +39,25 @@ extension EndToEndTests {
                 receiver.on("/in/a", .answer(401, headers: ["WWW-Authenticate": "Digest realm=a, nonce=b"], body: ""))
                 let coordinator = try await installation.coordinator()
                 _ = try await installation.worker("--concurrency", "1")
+                // The refusal is the only news of a link that is stored already.
+                let store = try installation.store()
+                func isStored(_ text: String) throws -> Bool {
+                    try store.settings(prefix: SettingKey.link(.up, receiver.origin)).values.contains {
+                        $0.contains(text)
+                    }
+                }
+                receiver.on("/in/b", .slow(bytesPerSecond: 200_000))
+                let accepted = try installation.directory.file("b", [UInt8](repeating: 7, count: 400_000))
+                let put = try await installation.sluice("put", accepted, "--to", "\(receiver.origin)/in/", "--wait")
+                #expect(put.code == 0, "\(put.errors)")
+                try await until("the link in the store") { try isStored("level") }
                 let file = try installation.directory.file("a", Array("x".utf8))
                 #expect(try await installation.sluice("put", file, "--to", "\(receiver.origin)/in/").code == 0)
                 try await until("the refusal in the network") {
                     try await link(installation, to: receiver.origin)?["refusal"]?.string?.contains("Digest") == true
                 }
                 #expect(try await link(installation, to: receiver.origin)?["circuitBreaker"] == .null)
+                try await until("the refusal in the store") { try isStored("Digest") }
                 try await until("the log") {
                     let said = coordinator.errors.split(separator: "\n").filter { $0.contains("refuses a command") }
                     return said.count == 1 && said.allSatisfy { $0.contains("Digest") }
