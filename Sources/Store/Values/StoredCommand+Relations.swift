@@ -12,9 +12,11 @@ extension StoredCommand {
         return move(to: .new, reason: nil, seat: nil, now: now, &changes)
     }
 
-    /// It waits again: a parent, or a node of this flow, is retried.
+    /// It waits again: a parent, or a node of this flow, is retried. As after a retry of its own, a deadline that has passed
+    /// is removed, and a later one stands again.
     mutating func block(reason: String, now: Timestamp, _ changes: inout TransactionChanges) -> Transition {
         command.reason = nil
+        renewDeadline(now: now)
         return move(to: .blocked, reason: reason, seat: nil, now: now, &changes)
     }
 

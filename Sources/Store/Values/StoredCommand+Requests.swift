@@ -98,11 +98,16 @@ extension StoredCommand {
         command.cancelRequested = false
         command.notBefore = .zero
         command.reason = nil
-        if let deadline = command.deadline, deadline <= now { command.deadline = nil }
-        openDeadline = command.deadline
+        renewDeadline(now: now)
         // After its period a key is not taken back: another command may hold it now.
         if !command.uniqueFor.hasLapsed(since: command.createdAt, at: now) { keyIsFree = false }
         return move(to: isBlocked ? .blocked : .new, reason: reason, seat: nil, now: now, &changes)
+    }
+
+    /// Lets a command that had ended wait until its deadline again; without one where it has passed.
+    mutating func renewDeadline(now: Timestamp) {
+        if let deadline = command.deadline, deadline <= now { command.deadline = nil }
+        openDeadline = command.deadline
     }
 
     /// Changes the quality of service.

@@ -207,6 +207,25 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `the deadline of a revived child ends its wait, and one that has passed is removed`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        let parent = try rig.subject.submit()
+        let passed = try rig.subject.submit(Self.child(of: parent).with { $0.deadline = .base + .seconds(50) })
+        let later = try rig.subject.submit(Self.child(of: parent).with { $0.deadline = .base + .seconds(200) })
+        _ = try rig.store.cancel(parent, reason: "no", now: .base + .seconds(10))
+        #expect(try [passed, later].map { try rig.subject.status($0) } == [.cancelled, .cancelled])
+        _ = try rig.store.retry(parent, now: .base + .seconds(100))
+        #expect(try rig.store.command(passed)?.deadline == nil)
+        try rig.subject.claim(parent, now: .base + .seconds(100))
+        try rig.subject.apply(.end(parent, claim: 1, .success(result: nil)))
+        #expect(try [passed, later].map { try rig.subject.status($0) } == [.new, .new])
+        let expiry = try rig.store.expire(shard: 0, now: .base + .seconds(200), limit: 10)
+        #expect(expiry.effects.events.map(\.transition.id) == [later])
+        #expect(try rig.subject.claim(passed, now: .base + .seconds(200)) == 1)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a child of two failed parents stays cancelled until both are retried`(_ kind: StoreKind) throws {
         let rig = try FlowRig(kind)
         let parents = try rig.subject.submit([.noop, .noop])
