@@ -147,8 +147,9 @@ extension MemoryShard: RelationRows {
         var next = 0
         while next < all.count {
             for parent in parents[all[next].command.turn, default: []].sorted() where !gone.contains(parent) {
-                guard let row = command(turn: parent), isOld(row), nodes[parent]?.flow == nil,
-                    !row.relations.isComposite,
+                // One that holds its ordering key is cancelled first, which lets the next one have the key.
+                guard let row = command(turn: parent), isOld(row), row.command.status.isEnd, !row.holdsKey,
+                    nodes[parent]?.flow == nil, !row.relations.isComposite,
                     dependants[parent, default: [:]].keys.allSatisfy({ gone.contains($0) })
                 else { continue }
                 gone.insert(parent)

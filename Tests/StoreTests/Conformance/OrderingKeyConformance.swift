@@ -265,6 +265,27 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `pruning a child lets its parent keep the ordering key until the parent itself is pruned`(
+        _ kind: StoreKind
+    ) throws {
+        let rig = try Rig(kind)
+        let draft = CommandDraft.noop.with {
+            $0.orderingKey = "k"
+            $0.keyFailure = .hold
+        }
+        let (parent, next) = (try rig.subject.submit(draft), try rig.subject.submit(draft))
+        let child = try rig.subject.submit(.noop.with { $0.dependencies = [Dependency(on: parent, .failure)] })
+        try rig.end(parent, .failure(CommandFailure(.final, reason: "HTTP 404")))
+        try rig.end(child)
+        let shard = parent.shard(of: rig.store.shardCount)
+        for _ in 0..<4 {
+            _ = try rig.store.prune(shard: shard, before: .now, statuses: [.success, .tooManyTimes], limit: 10)
+            try rig.check()
+        }
+        #expect(try rig.status(child) == nil && rig.status(next) == .new)
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a policy for failures of a key without a key is refused`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)
         #expect(throws: StoreError.self) { try subject.submit(.noop.with { $0.keyFailure = .hold }) }
