@@ -24,6 +24,11 @@ extension Settlements {
             node.cause = other.parent
             return try rows.save(node)
         }
+        if try rows.remoteDependencies(of: turn).contains(where: { $0.state == .unsatisfiable }) {
+            // A parent of another shard ended meanwhile. Its retry revives nothing here; a person retries the child.
+            node.cause = nil
+            return try rows.save(node)
+        }
         flagsBefore[turn] = node.flags
         if let key = row.key { _ = try Lanes.enter(key, turn, limit: nil, &rows) }
         let transition = row.block(reason: "its parent is retried", now: now, &rows.changes)

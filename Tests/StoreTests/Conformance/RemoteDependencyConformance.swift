@@ -91,6 +91,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `a retry revives no child that a parent of another shard has failed meanwhile`(_ kind: StoreKind) throws {
+        let rig = try ShardRig(kind)
+        let (near, far) = (try rig.submit(to: 1), try rig.submit(to: 0))
+        let child = try rig.submit(to: 1, after: [Dependency(on: near), Dependency(on: far)])
+        try rig.carry()
+        try rig.end(near, ShardRig.failure)
+        try rig.end(far, ShardRig.failure)
+        try rig.carry()
+        _ = try rig.store.retry(near, now: .base)
+        #expect(try rig.subject.status(child) == .cancelled)
+        try rig.check()
+        try rig.end(near)
+        _ = try rig.store.retry(far, now: .base)
+        try rig.end(far)
+        try rig.carry()
+        #expect(try rig.store.retry(child, now: .base)?.ready.map(\.id) == [child])
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a message that is carried twice changes nothing the second time`(_ kind: StoreKind) throws {
         let rig = try ShardRig(kind)
         let parent = try rig.submit(to: 0)
