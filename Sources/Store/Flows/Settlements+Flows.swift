@@ -74,6 +74,9 @@ extension Settlements {
                 effects.events.append(row.event(transition, shard: shard))
             } else if node.pending == 0, row.command.status == .blocked {
                 try end(&row, flow)
+            } else if node.pending > 0, row.command.status == .success, row.key != nil {
+                // It stays a success. It may have ended before it had its key, and nothing waits for that any more.
+                startFlow(turn)
             }
         }
     }

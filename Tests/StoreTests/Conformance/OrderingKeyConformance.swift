@@ -207,6 +207,22 @@ import Testing
     }
 
     @Test(arguments: StoreKind.current)
+    func `a node of a flow that ended before it had its key runs when it is retried`(_ kind: StoreKind) throws {
+        let rig = try FlowRig(kind)
+        try rig.submit("a") { $0.orderingKey = "k" }
+        try rig.submit("b?") { $0.orderingKey = "k" }
+        let node = try #require(rig.ids["b"])
+        _ = try rig.store.cancel(node, reason: "no", now: .base)
+        #expect(try rig.flowStatus() == .success)
+        let effects = try #require(try rig.store.retry(node, now: .base))
+        #expect(Set(effects.ready.map(\.id)) == [node])
+        try rig.check()
+        try rig.succeed("b")
+        #expect(try rig.flowStatus() == .success)
+        try rig.check()
+    }
+
+    @Test(arguments: StoreKind.current)
     func `a key or limit out of range is refused`(_ kind: StoreKind) throws {
         let rig = try Rig(kind)
         for (key, limit) in [("", nil), (String(repeating: "k", count: 513), nil), ("k", 0), ("k", 1001)]
