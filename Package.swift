@@ -51,6 +51,7 @@ let package = Package(
         .executable(name: "submit-flow", targets: ["ExampleFlow"]),
         .executable(name: "latest-image", targets: ["ExampleImage"]),
         .executable(name: "show-collection", targets: ["ExampleCollection"]),
+        .executable(name: "simulate", targets: ["Simulate"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -257,6 +258,15 @@ let package = Package(
         .executableTarget(
             name: "ExecTestWorker", dependencies: ["CLinux", "Commands", "Operations", "Host"],
             path: "Tests/Tools/ExecTestWorker", swiftSettings: swiftSettings, linkerSettings: lean),
+
+        // Workers and the store in threads that take turns. Only `simulate` links the C target, which takes the places of
+        // functions of the C library and of libdispatch; they must be visible to the shared libraries of Swift.
+        .target(
+            name: "CSimulation", path: "Tests/Tools/CSimulation", cSettings: [.define("_GNU_SOURCE")]),
+        .executableTarget(
+            name: "Simulate", dependencies: ["CSimulation", "Commands", "Host", "Store", "Wire", "Work", log],
+            path: "Tests/Tools/Simulate", swiftSettings: swiftSettings,
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
         .target(name: "TestOrder", path: "Tests/Order"),
         .target(

@@ -1,0 +1,232 @@
+internal import Commands
+internal import Host
+internal import Store
+
+/// A store whose calls go to another one, except those that it makes itself.
+protocol ForwardingStore: CommandStore {
+    /// Asked before each call.
+    var target: any CommandStore { get }
+}
+
+// MARK: SubmitStore
+
+extension ForwardingStore {
+    func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp) -> [Result<Submission, StoreError>] {
+        target.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
+    }
+    func submit(_ flow: FlowPlan, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> FlowSubmission {
+        try target.submit(flow, allowUnknownTypes: allowUnknownTypes, now: now)
+    }
+    func open(_ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> CommandID {
+        try target.open(batch, allowUnknownTypes: allowUnknownTypes, now: now)
+    }
+    func seal(_ batch: CommandID, now: Timestamp) throws(StoreError) { try target.seal(batch, now: now) }
+    func types() throws(StoreError) -> Set<String> { try target.types() }
+    func record(types: Set<String>) throws(StoreError) { try target.record(types: types) }
+}
+
+// MARK: ReadingStore
+
+extension ForwardingStore {
+    func command(_ id: CommandID) throws(StoreError) -> Command? { try target.command(id) }
+    func payload(_ id: CommandID) throws(StoreError) -> [UInt8]? { try target.payload(id) }
+    func result(_ id: CommandID) throws(StoreError) -> [UInt8]? { try target.result(id) }
+    func timeline(_ id: CommandID, before seq: Int64?, limit: Int) throws(StoreError) -> [Transition] {
+        try target.timeline(id, before: seq, limit: limit)
+    }
+    func page(_ filter: CommandFilter, order: CommandOrder, after: CommandID?, limit: Int, until: MonotonicTime?)
+        throws(StoreError) -> CommandPage
+    { try target.page(filter, order: order, after: after, limit: limit, until: until) }
+    func find(_ part: CommandIDPart, limit: Int) throws(StoreError) -> [Command] { try target.find(part, limit: limit) }
+    func commands(ofRequestKeys prefix: String) throws(StoreError) -> [String: CommandID] {
+        try target.commands(ofRequestKeys: prefix)
+    }
+    func counts() throws(StoreError) -> CommandCounts { try target.counts() }
+    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
+        try target.events(shard: shard, after: seq, limit: limit)
+    }
+    func lastTransition(shard: Int) throws(StoreError) -> Int64 { try target.lastTransition(shard: shard) }
+    func flow(_ id: CommandID) throws(StoreError) -> FlowState? { try target.flow(id) }
+    func batch(_ id: CommandID) throws(StoreError) -> BatchState? { try target.batch(id) }
+    func flowNodes(_ flow: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [FlowNodeState] {
+        try target.flowNodes(flow, after: position, limit: limit)
+    }
+    func dependencies(of id: CommandID, limit: Int) throws(StoreError) -> CommandDependencies? {
+        try target.dependencies(of: id, limit: limit)
+    }
+    func orderingKey(of id: CommandID) throws(StoreError) -> OrderingKeyState? { try target.orderingKey(of: id) }
+    func parentResults(of id: CommandID, after position: Int64, limit: Int) throws(StoreError) -> [ParentResult] {
+        try target.parentResults(of: id, after: position, limit: limit)
+    }
+    func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState] {
+        try target.openFlows(shard: shard, limit: limit)
+    }
+    func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID] {
+        try target.openBatches(shard: shard, limit: limit)
+    }
+    func relationOverview(shard: Int) throws(StoreError) -> RelationOverview {
+        try target.relationOverview(shard: shard)
+    }
+    func relationProblems(shard: Int) throws(StoreError) -> [String] { try target.relationProblems(shard: shard) }
+}
+
+// MARK: QueueStore
+
+extension ForwardingStore {
+    func ready(shard: Int, key: ReadyKey, afterTurn: Int64, limit: Int) throws(StoreError) -> [ReadyCommand] {
+        try target.ready(shard: shard, key: key, afterTurn: afterTurn, limit: limit)
+    }
+    func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try target.limitedKeys(shard: shard) }
+    func readyCounts(shard: Int) throws(StoreError) -> [String: Int] { try target.readyCounts(shard: shard) }
+    func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> { try target.readyKeys(shard: shard) }
+    func waitingQueues(of destinations: [Destination], shard: Int) throws(StoreError) -> [WaitingQueue.Name:
+        WaitingQueue]
+    { try target.waitingQueues(of: destinations, shard: shard) }
+    func ready(shard: Int, ids: [CommandID]) throws(StoreError) -> [ReadyCommand] {
+        try target.ready(shard: shard, ids: ids)
+    }
+    func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
+        try target.takeReadyAgain(shard: shard, limit: limit)
+    }
+    func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
+        ready: [ReadyCommand], next: Timestamp?
+    ) { try target.promoteDue(shard: shard, now: now, limit: limit) }
+    func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
+        try target.shiftBackoffs(shard: shard, by: jump, writtenBefore: writtenBefore)
+    }
+    func clampWaits(shard: Int, now: Timestamp) throws(StoreError) { try target.clampWaits(shard: shard, now: now) }
+    func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64 {
+        try target.lastTurn(shard: shard, outside: times)
+    }
+    func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        try target.passedDeadlines(shard: shard, now: now, limit: limit)
+    }
+    func expire(shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
+        try target.expire(shard: shard, now: now, limit: limit, causes: causes)
+    }
+    func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] { try target.claimed(shard: shard) }
+    func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
+        try target.cancellationRequests(shard: shard)
+    }
+    func outbox(shard: Int, after number: Int64, limit: Int) throws(StoreError) -> [ShardMessage] {
+        try target.outbox(shard: shard, after: number, limit: limit)
+    }
+    func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects {
+        try target.receive(messages, shard: shard, now: now)
+    }
+    func remove(_ messages: [ShardMessage], shard: Int) throws(StoreError) { try target.remove(messages, shard: shard) }
+    func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int {
+        try target.countHeldBack(shard: shard, type: type, destination: destination)
+    }
+    func endWaits(shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int)
+        throws(StoreError) -> (count: Int, next: HeldBackPosition?)
+    { try target.endWaits(shard: shard, type: type, destination: destination, after: after, limit: limit) }
+}
+
+// MARK: ExecutionStore
+
+extension ForwardingStore {
+    func open(_ session: Session, shard: Int) throws(StoreError) { try target.open(session, shard: shard) }
+    func close(seat: Int, epoch: Int64) throws(StoreError) { try target.close(seat: seat, epoch: epoch) }
+    func sessionReading() throws(StoreError) -> SessionReading { try target.sessionReading() }
+    func apply(
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
+        timeout: Duration
+    ) throws(StoreError) -> CommitOutcome {
+        try target.apply(writes, shard: shard, seat: seat, epoch: epoch, now: now(), timeout: timeout)
+    }
+    func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
+        try target.settle(shard: shard, now: now, limit: limit)
+    }
+    func reap(
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        released: (Effects) -> Void
+    ) throws(StoreError) {
+        try target.reap(
+            seat: seat, epoch: epoch, charges: charges, started: started, reason: reason, now: now, released: released)
+    }
+}
+
+// MARK: RequestStore
+
+extension ForwardingStore {
+    func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp) throws(StoreError)
+        -> CancelOutcome
+    { try target.cancel(id, ifNewest: newest, reason: reason, now: now) }
+    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> Effects {
+        try target.cancel(ids, shard: shard, reason: reason, now: now)
+    }
+    func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp) throws(StoreError)
+        -> Effects?
+    { try target.retry(id, ifNewest: newest, by: actor, now: now) }
+    func resolve(_ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp)
+        throws(StoreError) -> Effects?
+    { try target.resolve(id, ifNewest: newest, as: status, by: actor, now: now) }
+    func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp) throws(StoreError)
+        -> Bool
+    { try target.requalify(id, ifNewest: newest, qos: qos, now: now) }
+}
+
+// MARK: SettingStore
+
+extension ForwardingStore {
+    func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError) {
+        try target.set(settings, timeout: timeout)
+    }
+    func update(_ key: String, timeout: Duration, _ change: (String?) -> String?) throws(StoreError) {
+        try target.update(key, timeout: timeout, change)
+    }
+    func setting(_ key: String) throws(StoreError) -> String? { try target.setting(key) }
+    func settings(prefix: String) throws(StoreError) -> [String: String] { try target.settings(prefix: prefix) }
+    var isClockHeld: Bool { target.isClockHeld }
+}
+
+// MARK: PruningStore
+
+extension ForwardingStore {
+    func cleanUp(shard: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
+        -> Int
+    { try target.cleanUp(shard: shard, now: now, limit: limit, cleanup) }
+    func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
+        -> PruneResult
+    { try target.prune(shard: shard, before: before, statuses: statuses, limit: limit) }
+}
+
+// MARK: ScheduleStore
+
+extension ForwardingStore {
+    func schedule(_ name: String) throws(StoreError) -> StoredSchedule? { try target.schedule(name) }
+    func schedules() throws(StoreError) -> [StoredSchedule] { try target.schedules() }
+    func changeSchedule(_ name: String, _ body: (StoredSchedule?) throws(StoreError) -> StoredSchedule?)
+        throws(StoreError)
+    { try target.changeSchedule(name, body) }
+    func fireSchedules(
+        shard: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+    ) throws(StoreError) -> ScheduleRound {
+        try target.fireSchedules(shard: shard, scope, now: now, limit: limit, decide)
+    }
+}
+
+// MARK: UploadStore
+
+extension ForwardingStore {
+    func apply(_ writes: [UploadWrite], shard: Int, now: Timestamp) throws(StoreError) -> [Result<
+        UploadChange, StoreError
+    >] { try target.apply(writes, shard: shard, now: now) }
+    func upload(_ id: CommandID) throws(StoreError) -> Upload? { try target.upload(id) }
+    func upload(idempotencyKey: String) throws(StoreError) -> Upload? {
+        try target.upload(idempotencyKey: idempotencyKey)
+    }
+    func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
+        try target.holder(of: key, shardByte: shardByte, now: now)
+    }
+    func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? { try target.uploadBody(id) }
+    func uploads(shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int) throws(StoreError)
+        -> [Upload]
+    { try target.uploads(shard: shard, state: state, order: order, after: after, limit: limit) }
+    func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
+        try target.dueUploads(shard: shard, now: now, limit: limit)
+    }
+    func storeID() throws(StoreError) -> String? { try target.storeID() }
+}

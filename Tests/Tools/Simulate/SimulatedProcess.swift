@@ -1,0 +1,68 @@
+internal import CSimulation
+internal import Commands
+internal import Host
+internal import Store
+internal import Synchronization
+internal import Work
+
+/// A process of a worker: it lives, dies at a point of its own or from outside, and never runs afterwards.
+final class SimulatedProcess: Sendable {
+    /// From 1.
+    let number: Int
+    let epoch: Int64
+    private let isDead = Atomic(false)
+    private let ledger: Ledger
+    private let wake: MonotonicSemaphore
+    /// Commits that are on their way to the store, by shard.
+    private let travelling = Mutex<[Int: [ExecutionWrite]]>([:])
+    /// A commit was made and reported as failed, so that the worker may have given up a claim that it holds. Its death heals
+    /// that.
+    private let isMisled = Atomic(false)
+
+    /// - Parameter wake: signalled at its death.
+    init(number: Int, ledger: Ledger, wake: MonotonicSemaphore) {
+        self.number = number
+        epoch = Int64(number)
+        self.ledger = ledger
+        self.wake = wake
+    }
+
+    var lives: Bool { !isDead.load(ordering: .relaxed) }
+    var needsRestart: Bool { isMisled.load(ordering: .relaxed) }
+    func mislead() { isMisled.store(true, ordering: .relaxed) }
+
+    func die() {
+        guard lives else { return }
+        isDead.store(true, ordering: .relaxed)
+        ledger.died(number)
+        simulation_kill(Int32(number))
+        wake.signal()
+    }
+
+    /// Kills the process at a point of its own. Does not return.
+    func dieHere() -> Never {
+        die()
+        simulation_park()
+    }
+
+    /// Does not return in a dead process. The threads of operations serve every process, so that they may still run.
+    func requireLife() { if !lives { simulation_park() } }
+
+    func travels(_ writes: [ExecutionWrite]?, shard: Int) { travelling.withLock { $0[shard] = writes } }
+    var travellingWrites: [(shard: Int, writes: [ExecutionWrite])] {
+        travelling.withLock { all in all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    }
+}
+
+/// A worker in its process.
+final class SimulatedWorker {
+    let process: SimulatedProcess
+    let local: LocalWorker
+    /// Commands that it was offered and has not resolved.
+    var offered: Set<CommandID> = []
+
+    init(_ process: SimulatedProcess, _ local: LocalWorker) {
+        self.process = process
+        self.local = local
+    }
+}
