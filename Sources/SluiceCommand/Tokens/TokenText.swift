@@ -38,7 +38,8 @@ enum TokenText {
             }
         }
         guard let last = parts.last, parts.count > 1 else { return parts.first ?? "do nothing" }
-        return parts.dropLast().joined(separator: "; ") + "; and \(last)"
+        let separator = parts.count > 2 || parts.contains { $0.contains(",") } ? ";" : ","
+        return parts.dropLast().joined(separator: "\(separator) ") + "\(separator) and \(last)"
     }
 
     /// The tokens that a person names. A name means its usable tokens, of which there are two while one replaces the other;
