@@ -42,7 +42,7 @@ package struct UnclaimedFiles: Sendable {
         }
     }
 
-    /// What is here; 0 where there is no such directory.
+    /// The files that are here, and their bytes; 0 where there is no such directory.
     package var contents: (files: Int, bytes: Int64) {
         let directory = SpoolDirectory(path: path)
         let names = ((try? directory.names()) ?? []).filter { CommandID(String($0.prefix(36))) != nil }

@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    /// A restore that makes the store older than the spool. What the door has acknowledged since is kept.
+    /// A restore that makes the store older than the spool. The bytes that the door has acknowledged since are kept.
     ///
-    /// Looked for other instances: a complete upload whose command is missing is no such case, because both are rows of one
-    /// shard; a restore of a store whose spool is not mounted ended all open uploads.
+    /// Looked for other instances: a complete upload and its command are rows of one shard, so neither is missing alone; a
+    /// restore of a store whose spool was not mounted ended all open uploads.
     @Suite struct RestoredSpoolTests {
         /// Sends the first bytes of an upload of `length` bytes.
         /// - Returns: its id.
