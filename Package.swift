@@ -136,13 +136,15 @@ let package = Package(
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
-        module("SluiceTesting", ["Commands", "Coordination", "Operations", "Sluice", "Store", "Wire", "Work", log]),
+        module(
+            "SluiceTesting",
+            ["Commands", "Coordination", "NetworkControl", "Operations", "Sluice", "Store", "Wire", "Work", log]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
         module("Drafts", ["Commands", "Console", "FlowText", "Sluice", "Work"]),
         module(
             "Inspection",
-            ["Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
+            ["Commands", "Console", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
         // Below all protocols: what an upload is, and when its bytes are durable.
         module(
             "Uploads",
@@ -193,7 +195,7 @@ let package = Package(
         .target(
             name: "DoorPages",
             dependencies: [
-                "Commands", "Console", "Coordination", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient",
+                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient",
                 "Inspection", "NetworkControl", "Operations", "Sluice", "Store", "Uploads", "Wire", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,

@@ -1,5 +1,3 @@
-package import Commands
-
 /// Keys of the settings, which shard 0 keeps in its table `setting`. The values are written and read by the
 /// types that are named here.
 ///

@@ -1,8 +1,8 @@
 package import Commands
 package import Console
-package import Coordination
 internal import Glibc
 package import Host
+package import NetworkControl
 package import Operations
 internal import Sluice
 package import Store

@@ -1,5 +1,5 @@
 package import Commands
-package import Coordination
+package import NetworkControl
 
 extension Pause {
     /// `everything`, `background commands to https://host:443`

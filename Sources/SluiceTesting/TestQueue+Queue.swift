@@ -1,5 +1,6 @@
 internal import Commands
 internal import Coordination
+internal import NetworkControl
 internal import Store
 internal import Wire
 

@@ -1,5 +1,4 @@
 import Commands
-import Coordination
 import Inspection
 import NetworkControl
 import Testing

@@ -1,6 +1,5 @@
 import Commands
 import Console
-import Coordination
 import Host
 import NetworkControl
 import Operations

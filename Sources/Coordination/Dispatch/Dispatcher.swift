@@ -1,6 +1,6 @@
 package import Commands
 package import Host
-internal import NetworkControl
+package import NetworkControl
 internal import Store
 package import Wire
 

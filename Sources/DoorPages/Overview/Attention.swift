@@ -1,6 +1,5 @@
 internal import Commands
 internal import Console
-internal import Coordination
 internal import Door
 internal import DoorLive
 internal import Host

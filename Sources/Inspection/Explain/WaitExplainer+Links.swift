@@ -1,6 +1,5 @@
 internal import Commands
 internal import Console
-internal import Coordination
 internal import Host
 internal import NetworkControl
 internal import Store

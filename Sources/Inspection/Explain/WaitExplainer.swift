@@ -1,6 +1,5 @@
 package import Commands
 package import Console
-internal import Coordination
 internal import Host
 package import NetworkControl
 package import Store

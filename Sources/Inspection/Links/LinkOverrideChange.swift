@@ -1,5 +1,4 @@
 package import Commands
-package import Coordination
 package import NetworkControl
 package import Store
 

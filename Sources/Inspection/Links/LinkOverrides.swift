@@ -1,6 +1,5 @@
 package import Commands
 package import Console
-package import Coordination
 package import NetworkControl
 
 /// The settings of links that a person has made. They win over the coordinator's report, which may be older.

@@ -1,6 +1,5 @@
 package import Commands
 package import Console
-package import Coordination
 package import NetworkControl
 package import Store
 

@@ -1,6 +1,4 @@
 package import Commands
-package import NetworkControl
-internal import Store
 
 /// The override that a person set with `sluice network set`, as the setting `network.<destination>`:
 /// `{"level":"offline"|"auto","maxRate":bytes per second|null,"since":Unix milliseconds}`, where they are set also

@@ -1,5 +1,4 @@
 package import Commands
-internal import Store
 
 /// A pause that a person has set: the setting `pause.<quality or *>.<destination or *>`, whose value is the
 /// time.
@@ -37,7 +36,7 @@ package struct Pause: Sendable, Equatable {
     }
 
     /// A bit for each quality that it covers.
-    var qualityBits: UInt8 { qos.map { UInt8(1) << UInt8($0.rawValue) } ?? 0b11111 }
+    package var qualityBits: UInt8 { qos.map { UInt8(1) << UInt8($0.rawValue) } ?? 0b11111 }
 
     package func covers(_ command: Command) -> Bool {
         (qos == nil || qos == command.qos) && (destination == nil || destination == command.destination)

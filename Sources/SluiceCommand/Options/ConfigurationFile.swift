@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Coordination
 internal import Door
 internal import Glibc
 internal import HTTPClient

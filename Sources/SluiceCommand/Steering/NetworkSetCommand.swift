@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Coordination
 internal import Inspection
 internal import NetworkControl
 internal import Sluice

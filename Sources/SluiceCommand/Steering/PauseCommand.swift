@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
-internal import Coordination
 internal import Inspection
+internal import NetworkControl
 internal import Sluice
 internal import Store
 internal import Wire

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
-internal import Coordination
 internal import Inspection
+internal import NetworkControl
 
 /// The commands that `pause` and `resume` name.
 struct PauseScope: ParsableArguments {
