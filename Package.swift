@@ -133,18 +133,20 @@ let package = Package(
                 "CLinux", "Host", log, lifecycle,
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ]),
+        // Every verb and every reading of the queue, for all faces.
+        module(
+            "Queue",
+            [
+                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Wire", "Work", "ZeroMQ",
+            ]),
         module(
             "Sluice",
-            ["Commands", "CLinux", "Host", "Store", "Wire", "Work", "ZeroMQ", "Operations", log, lifecycle, signals]),
+            ["Commands", "CLinux", "Host", "Operations", "Queue", "Store", "Work", log, lifecycle, signals]),
         module(
             "SluiceTesting",
             ["Commands", "Coordination", "NetworkControl", "Operations", "Sluice", "Store", "Wire", "Work", log]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
-        module("Drafts", ["Commands", "Console", "FlowText", "Sluice", "Work"]),
-        module(
-            "Inspection",
-            ["Commands", "Console", "Host", "NetworkControl", "Operations", "Store", "Sluice", "Work"]),
         // Below all protocols: what an upload is, and when its bytes are durable.
         module(
             "Uploads",
@@ -156,8 +158,8 @@ let package = Package(
         module(
             "Door",
             [
-                "Commands", "CLinux", "Console", "Drafts", "FlowText", "Host", "HTTPClient", "Operations", "Settings",
-                "Sluice", "Store", "Uploads", "Work", log, lifecycle,
+                "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient", "Operations", "Settings",
+                "Queue", "Store", "Uploads", "Work", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -175,28 +177,28 @@ let package = Package(
         module(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "Host", "Inspection", "NetworkControl", "Sluice", "Store", "Uploads",
+                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", "Store", "Uploads",
                 log,
             ] + http),
         module(
             "DoorAPI",
             [
-                "Commands", "Console", "Door", "Drafts", "FlowText", "Host", "HTTPClient", "Inspection",
-                "NetworkControl",
-                "Operations", "Sluice", "Store", "Uploads", "Work", log,
+                "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient", "NetworkControl", "Operations",
+                "Queue",
+                "Settings", "Store", "Uploads", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http),
         module(
             "DoorMetrics",
             [
-                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "NetworkControl", "Sluice", "Store",
+                "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Store",
                 "Telemetry", "Uploads", log,
             ] + http),
         .target(
             name: "DoorPages",
             dependencies: [
                 "Commands", "Console", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient",
-                "Inspection", "NetworkControl", "Operations", "Sluice", "Store", "Uploads", "Wire", "Work", log,
+                "NetworkControl", "Operations", "Queue", "Store", "Uploads", "Wire", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
             resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
@@ -205,7 +207,7 @@ let package = Package(
             dependencies: [
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work",
-                "HTTPClient", "Operations", "Supervision", "Sluice", "Console", "Inspection", "FlowText", "Drafts",
+                "HTTPClient", "Operations", "Supervision", "Queue", "Sluice", "Console", "FlowText",
                 "Door", "DoorAPI", "DoorLive", "DoorMetrics", "DoorPages", "Telemetry",
                 "Uploads", log, lifecycle,
                 signals,
@@ -341,27 +343,27 @@ let package = Package(
         tests(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "DoorLive", "Host", "Inspection", "NetworkControl", "Sluice", "Store",
+                "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Store",
                 "TestSupport", "Uploads", "Wire", log, lifecycle, .product(name: "NIOPosix", package: "swift-nio"),
             ] + http),
         tests(
             "DoorAPI",
             [
-                "Commands", "Console", "Door", "DoorAPI", "Drafts", "FlowText", "Host", "Inspection", "Operations",
-                "Sluice",
-                "Store", "TestSupport", "Uploads", "Work", log,
+                "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Operations", "Queue", "Settings",
+                "Store",
+                "TestSupport", "Uploads", "Work", log,
             ] + http),
         tests(
             "DoorMetrics",
             [
-                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "Host", "Sluice", "Store", "Telemetry",
+                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "Host", "Queue", "Store", "Telemetry",
                 "TestSupport", "Uploads", log,
             ] + http),
         tests(
             "DoorPages",
             [
-                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Inspection", "Operations",
-                "Sluice", "Store", "TestSupport", "Uploads", "Work", log,
+                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Operations",
+                "Queue", "Store", "TestSupport", "Uploads", "Work", log,
             ] + http),
         tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
@@ -378,22 +380,21 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        tests("Sluice", ["Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Sluice", ["Commands", "Queue", "Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
         tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
         tests("Console", ["Console", "Commands", "Host", "NetworkControl"]),
-        tests("Drafts", ["Drafts", "Commands", "FlowText", "Sluice", "Work"]),
         tests(
-            "Inspection",
+            "Queue",
             [
-                "Inspection", "Commands", "Console", "Coordination", "Host", "NetworkControl", "Operations", "Sluice",
-                "Store", "TestSupport",
+                "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Operations", "Settings", "Store",
+                "TestSupport", "Work",
             ]),
         tests(
             "SluiceCommand",
             [
-                "SluiceCommand", "Commands", "Drafts", "Sluice", "Store", "Work", "TestSupport",
+                "SluiceCommand", "Commands", "Queue", "Store", "Work", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(

@@ -2,9 +2,8 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Inspection
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The parts that the resources of the API share.

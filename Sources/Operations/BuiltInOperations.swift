@@ -1,3 +1,4 @@
+internal import Commands
 internal import Settings
 package import Work
 
@@ -46,6 +47,9 @@ package enum BuiltInOperations {
                 evidence: evidence, states: configuration.webhookStates),
         ]
         if configuration.exec.isEnabled { builtIn.append(ExecOperation(configuration: configuration.exec)) }
-        return OperationRegistry(own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
+        var registry = OperationRegistry(
+            own + builtIn.filter { operation in !own.contains { $0.type == operation.type } })
+        registry.fileSystem = { Destination(url: $0) }
+        return registry
     }
 }

@@ -1,3 +1,2 @@
-// An importer of Sluice needs the vocabulary (commands, JSON) and the protocol of operations, whatever module has them.
-@_exported public import Commands
-@_exported public import Work
+// An importer of Sluice needs the client, and what its functions take and return, whatever module has them.
+@_exported public import Queue

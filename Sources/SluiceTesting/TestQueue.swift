@@ -142,7 +142,9 @@ public final class TestQueue: Sendable {
         let standIns = answers.map { type, answer in
             AnsweringOperation(type: type, replaced: client.registry[type], answer: answer)
         }
-        return OperationRegistry(own.filter { answers[$0.type] == nil } + standIns)
+        var registry = OperationRegistry(own.filter { answers[$0.type] == nil } + standIns)
+        registry.fileSystem = { Destination(url: $0) }
+        return registry
     }
 
     func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }

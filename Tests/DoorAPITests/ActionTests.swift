@@ -1,6 +1,6 @@
 import Commands
 import DoorAPI
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

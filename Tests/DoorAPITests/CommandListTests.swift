@@ -1,6 +1,6 @@
 import Commands
 import DoorAPI
-import Sluice
+import Queue
 import TestSupport
 import Testing
 

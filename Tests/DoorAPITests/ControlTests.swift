@@ -1,6 +1,7 @@
 import Commands
 import Operations
-import Sluice
+import Queue
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Commands
 import Door
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

@@ -2,7 +2,8 @@ import Commands
 import Door
 import HTTPTypes
 import Operations
-import Sluice
+import Queue
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -2,7 +2,7 @@ import Commands
 import Door
 import HTTPTypes
 import Operations
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

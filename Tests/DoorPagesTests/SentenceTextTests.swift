@@ -1,6 +1,6 @@
 import Commands
 import HTTPTypes
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Commands
-import Drafts
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import Commands
-import Sluice
+import Queue
 import Store
 import Testing
 import Work

@@ -2,7 +2,7 @@ import Commands
 import Store
 import Testing
 
-@testable import Sluice
+@testable import Queue
 
 /// Hints about commands that a retry or a cancellation of another one has changed.
 @Suite struct EffectHintTests {

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@testable import Sluice
+@testable import Queue
 
 /// A shard that another process keeps locked, and a client whose tasks submit to all shards.
 @Suite struct SubmitLaneTests {

@@ -1,3 +1,4 @@
+import Sluice
 import Store
 import Synchronization
 import TestSupport
@@ -5,7 +6,7 @@ import Testing
 import Wire
 import ZeroMQ
 
-@testable import Sluice
+@testable import Queue
 
 @Suite struct SubmitTests {
     @Test func `a submitted command is in the store when its id is returned`() async throws {

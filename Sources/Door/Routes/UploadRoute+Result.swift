@@ -1,7 +1,6 @@
 package import Commands
-internal import Drafts
 internal import FlowText
-internal import Sluice
+internal import Queue
 package import Store
 package import Uploads
 package import Work

@@ -1,9 +1,8 @@
 internal import Commands
 internal import Console
-internal import Drafts
 internal import FlowText
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Work
 
 /// Reads one route.

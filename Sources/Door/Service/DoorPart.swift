@@ -1,5 +1,5 @@
 package import Logging
-package import Sluice
+package import Queue
 package import Uploads
 package import Work
 

@@ -2,8 +2,8 @@ internal import Commands
 internal import Glibc
 internal import Host
 package import Logging
+package import Queue
 internal import ServiceLifecycle
-package import Sluice
 internal import Store
 package import Uploads
 package import Work

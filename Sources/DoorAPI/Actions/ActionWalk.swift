@@ -1,6 +1,6 @@
 internal import Commands
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// Reads and changes the commands of a ``BulkAction``.

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Sluice
+internal import Queue
 
 extension BulkAction.Verb {
     /// Whether the command is as the verb makes it, so that a repeated request changes nothing.

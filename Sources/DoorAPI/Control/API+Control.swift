@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 
 extension API {

@@ -2,9 +2,8 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
-internal import Inspection
 internal import NetworkControl
-internal import Sluice
+internal import Queue
 internal import Store
 
 extension API {

@@ -2,8 +2,9 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
-internal import Inspection
 internal import Operations
+internal import Queue
+internal import Settings
 internal import Store
 
 extension API {

@@ -2,7 +2,7 @@ internal import Commands
 internal import Door
 internal import FlowText
 internal import HTTPTypes
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Uploads
 internal import Work

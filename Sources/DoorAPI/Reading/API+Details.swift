@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 
 extension API {

@@ -2,8 +2,8 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Hummingbird
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 internal import Store
 
 extension API {

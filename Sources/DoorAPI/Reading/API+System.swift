@@ -3,8 +3,8 @@ internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 internal import Store
 
 extension API {

@@ -1,6 +1,6 @@
 internal import Host
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 
 /// The links for all requests of a second: each reading subscribes at the coordinator, which then sends every link.
 actor LinkReadings {

@@ -3,7 +3,7 @@ internal import Door
 internal import HTTPTypes
 internal import Host
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 
 extension API {

@@ -1,11 +1,10 @@
 internal import Commands
 internal import Door
-internal import Drafts
 internal import FlowText
 internal import HTTPTypes
 internal import Host
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

@@ -5,7 +5,7 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

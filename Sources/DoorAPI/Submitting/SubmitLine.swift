@@ -1,8 +1,7 @@
 internal import Commands
 internal import Door
-internal import Drafts
 internal import HTTPTypes
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

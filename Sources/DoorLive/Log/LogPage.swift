@@ -1,6 +1,6 @@
 internal import Commands
 internal import NIOCore
-internal import Sluice
+internal import Queue
 internal import Synchronization
 
 /// A page of transitions, and the frames that send it: they are written once for all streams with the same filter.

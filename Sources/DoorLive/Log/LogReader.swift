@@ -1,5 +1,5 @@
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 

@@ -1,5 +1,5 @@
 internal import NIOCore
-internal import Sluice
+internal import Queue
 
 /// The contents of one stream `log`: from the store up to the present, then each new page.
 struct LogSource: StreamSource {

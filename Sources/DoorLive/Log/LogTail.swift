@@ -1,6 +1,6 @@
 internal import Glibc
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 

@@ -1,6 +1,6 @@
 internal import Commands
 internal import NIOCore
-internal import Sluice
+internal import Queue
 
 /// Writes transitions and gaps as frames of `text/event-stream`.
 struct LogWriter {

@@ -1,8 +1,8 @@
 internal import Commands
 internal import Console
 internal import Host
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 internal import Store
 internal import Synchronization
 

@@ -1,6 +1,6 @@
 package import Commands
 package import Console
-package import Inspection
+package import Queue
 package import Store
 
 /// The running system at one moment, for pages, metrics and the stream `view`.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Door
 internal import HTTPTypes
-internal import Sluice
+internal import Queue
 
 /// The query of `/api/v1/events`. Names that it does not know, and names of the other stream, are errors: a filter that
 /// was mistyped would admit everything.

@@ -2,8 +2,7 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Host
-internal import Inspection
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Telemetry
 

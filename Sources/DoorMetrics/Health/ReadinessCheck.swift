@@ -1,7 +1,7 @@
 internal import Commands
 internal import Door
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 internal import Uploads

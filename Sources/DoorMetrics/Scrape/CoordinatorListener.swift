@@ -2,7 +2,7 @@ internal import Commands
 internal import Door
 internal import Host
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Synchronization
 internal import Telemetry
 

@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import Host
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The batches: the list, and one of them.

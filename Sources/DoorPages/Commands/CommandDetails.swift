@@ -3,8 +3,7 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import HTTPClient
-internal import Inspection
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// Everything that the page of a command shows.

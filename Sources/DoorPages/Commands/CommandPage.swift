@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import DoorAPI
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The page of one command, and its buttons.

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Inspection
+internal import Queue
 
 /// Why a command does not run, or how it ended, and what a person can do: the first sentence is the answer.
 struct CommandReasons {

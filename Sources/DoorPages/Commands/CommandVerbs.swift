@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import DoorAPI
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 
 /// Verbs for the ticked rows of a list, or for all that its filter admits.
 struct CommandVerbs: Sendable {

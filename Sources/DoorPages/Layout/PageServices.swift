@@ -3,7 +3,7 @@ internal import Door
 internal import DoorLive
 internal import HTTPTypes
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The services that pages use.

@@ -4,7 +4,7 @@ internal import Door
 internal import DoorLive
 internal import Hummingbird
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

@@ -2,10 +2,9 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Hummingbird
-internal import Inspection
 internal import Logging
 internal import NetworkControl
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

@@ -3,8 +3,8 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import Hummingbird
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 internal import Store
 
 /// The page of a link in one direction: its plot, its levels, and the settings of an operator.

@@ -3,9 +3,8 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import Host
-internal import Inspection
 internal import NetworkControl
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The state that does not mend itself: each entry says what is wrong, and has the remedy beside it.

@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import Hummingbird
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// The first page: what needs a person, what runs, and how the links do.

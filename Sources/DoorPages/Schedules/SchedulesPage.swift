@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import Hummingbird
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

@@ -1,6 +1,7 @@
 internal import Commands
 internal import HTTPClient
 internal import Host
+internal import Settings
 package import Store
 internal import Synchronization
 

@@ -2,6 +2,7 @@ package import Commands
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import Settings
 package import Work
 
 /// Sends one signed message to a receiver (Standard Webhooks 1.0.0). See ``WebhookPayload``.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Inspection
+internal import Queue
 internal import Store
 
 /// The conditions of a figure: machine, kernel, file system, versions, durability, date.

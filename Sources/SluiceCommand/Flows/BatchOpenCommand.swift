@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Operations
-internal import Sluice
+internal import Queue
 
 struct BatchOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Sluice
+internal import Queue
 
 struct BatchSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import Commands
-internal import Drafts
 internal import FlowText
+internal import Queue
 
 extension FlowDocument {
     /// The flow of the document: operations check the payloads.

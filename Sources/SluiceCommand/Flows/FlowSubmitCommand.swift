@@ -3,7 +3,7 @@ internal import Commands
 internal import Console
 internal import FlowText
 internal import Operations
-internal import Sluice
+internal import Queue
 
 struct FlowSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

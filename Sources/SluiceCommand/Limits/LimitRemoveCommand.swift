@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

@@ -1,7 +1,7 @@
 public import ArgumentParser
 public import Commands
 internal import Console
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

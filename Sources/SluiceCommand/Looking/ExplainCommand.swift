@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import HTTPClient
-internal import Inspection
+internal import Queue
 internal import Store
 
 struct ExplainCommand: AsyncParsableCommand {

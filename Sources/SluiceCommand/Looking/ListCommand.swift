@@ -2,8 +2,9 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Inspection
 internal import Operations
+internal import Queue
+internal import Settings
 internal import Store
 
 struct ListCommand: ParsableCommand {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import HTTPClient
-internal import Inspection
+internal import Queue
 internal import Store
 
 /// Prints the pages of a list: ids, JSON lines, a table for other programs, or a table in the width of a terminal.

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 
 struct NetworkShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

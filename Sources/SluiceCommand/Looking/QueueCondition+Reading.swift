@@ -1,6 +1,6 @@
 internal import Door
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 internal import Store
 internal import Uploads
 

@@ -1,8 +1,8 @@
 internal import Commands
 internal import Console
 internal import HTTPClient
-internal import Inspection
 internal import Operations
+internal import Queue
 internal import Store
 
 /// The status of one command: its fields, its relations and its timeline.

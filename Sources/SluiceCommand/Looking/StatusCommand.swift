@@ -2,9 +2,10 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Inspection
 internal import NetworkControl
 internal import Operations
+internal import Queue
+internal import Settings
 internal import Store
 
 struct StatusCommand: AsyncParsableCommand {

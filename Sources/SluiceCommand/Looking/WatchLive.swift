@@ -3,8 +3,7 @@ internal import Console
 internal import Dispatch
 internal import Glibc
 internal import Host
-internal import Inspection
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 internal import Work

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Drafts
+internal import Queue
 
 /// The value of `--after`: an id, and the end that is waited for.
 struct DependencyArgument: ExpressibleByArgument {

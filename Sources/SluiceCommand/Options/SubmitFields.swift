@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Sluice
+internal import Queue
 
 /// The options of a command that `put` and `submit` share.
 struct SubmitFields: ParsableArguments {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Drafts
+internal import Queue
 
 extension UniquePeriod {
     /// Reads the value of `--unique-for`.

@@ -6,8 +6,8 @@ internal import DoorMetrics
 internal import DoorPages
 internal import Logging
 internal import Operations
+internal import Queue
 internal import ServiceLifecycle
-internal import Sluice
 internal import Store
 internal import Telemetry
 

@@ -5,7 +5,7 @@ internal import Door
 internal import Glibc
 internal import Host
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Supervision
 internal import Synchronization

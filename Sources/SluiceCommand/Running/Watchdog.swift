@@ -1,6 +1,6 @@
 internal import Host
 internal import Logging
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 internal import Wire

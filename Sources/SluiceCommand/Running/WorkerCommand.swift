@@ -3,7 +3,7 @@ internal import Commands
 internal import HTTPClient
 internal import Logging
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Telemetry
 internal import Wire

@@ -1,8 +1,7 @@
 internal import Commands
 internal import Console
-internal import Drafts
 internal import FlowText
-internal import Sluice
+internal import Queue
 internal import Work
 
 /// Makes the action of a schedule of its body: operations check the payloads when it is put.

@@ -1,9 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Inspection
 internal import NetworkControl
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Wire
 

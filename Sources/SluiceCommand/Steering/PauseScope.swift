@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
-internal import Inspection
 internal import NetworkControl
+internal import Queue
 
 /// The commands that `pause` and `resume` name.
 struct PauseScope: ParsableArguments {

@@ -1,8 +1,7 @@
 internal import Commands
 internal import Host
-internal import Inspection
 internal import NetworkControl
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 internal import Wire

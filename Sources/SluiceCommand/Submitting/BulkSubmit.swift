@@ -1,10 +1,9 @@
 internal import Commands
 internal import Console
 internal import Dispatch
-internal import Drafts
 internal import Glibc
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Synchronization
 internal import Work

@@ -1,6 +1,6 @@
 internal import Commands
 internal import Operations
-internal import Sluice
+internal import Queue
 
 /// Submits a command for each source: `get` and `s3 get`.
 struct DownloadSubmission {

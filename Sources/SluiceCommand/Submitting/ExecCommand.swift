@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Sluice
+internal import Queue
 
 struct ExecCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

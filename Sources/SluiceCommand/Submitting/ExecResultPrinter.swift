@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import HTTPClient
-internal import Sluice
+internal import Queue
 
 /// Prints the result of a program that has succeeded: its outputs to the same descriptors, as far as they are
 /// stored.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Operations
-internal import Sluice
+internal import Queue
 
 struct FetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

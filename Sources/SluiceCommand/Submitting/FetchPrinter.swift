@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import HTTPClient
 internal import Operations
-internal import Sluice
+internal import Queue
 
 /// Prints the responses of a fetch: bodies on standard output, their age on standard error.
 struct FetchPrinter {

@@ -1,6 +1,5 @@
 internal import Commands
-internal import Inspection
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// Waits for a fetch, but not for a network that is away.

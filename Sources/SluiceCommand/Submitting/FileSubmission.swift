@@ -1,6 +1,6 @@
 internal import Commands
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Work
 
 /// Submits a command for each file: `put` and `s3 put`.

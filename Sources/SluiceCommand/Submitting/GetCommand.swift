@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Sluice
+internal import Queue
 
 struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import HTTPClient
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

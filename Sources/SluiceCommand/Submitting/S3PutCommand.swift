@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Work
 
 struct S3PutCommand: AsyncParsableCommand {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import Host
-internal import Sluice
+internal import Queue
 internal import Store
 
 /// Submits drafts that have been checked, and prints each UUID once it is durable. A command that existed

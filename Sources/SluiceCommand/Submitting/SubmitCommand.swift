@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Glibc
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

@@ -1,4 +1,4 @@
-internal import Sluice
+internal import Queue
 internal import Work
 
 /// The operations that check payloads at submit, read once for each type.

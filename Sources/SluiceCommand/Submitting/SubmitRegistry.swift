@@ -1,6 +1,6 @@
 internal import Commands
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 

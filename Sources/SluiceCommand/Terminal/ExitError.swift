@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Host
 internal import Operations
-internal import Sluice
+internal import Queue
 internal import Store
 internal import Work
 internal import ZeroMQ

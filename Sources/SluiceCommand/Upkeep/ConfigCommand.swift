@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Inspection
+internal import Queue
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,8 +2,8 @@ internal import Commands
 internal import Door
 internal import Glibc
 internal import HTTPClient
-internal import Inspection
 internal import Operations
+internal import Queue
 internal import Store
 
 /// The configuration as the processes read it: keys and variables, files that it names, programs, schedules and routes.

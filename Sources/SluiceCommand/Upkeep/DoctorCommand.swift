@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Inspection
+internal import Queue
 internal import Store
 
 struct DoctorCommand: AsyncParsableCommand {

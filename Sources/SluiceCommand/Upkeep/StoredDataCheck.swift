@@ -1,5 +1,5 @@
-internal import Inspection
 internal import Operations
+internal import Queue
 internal import Store
 
 /// The checks of `doctor` on collections and stored responses. It changes nothing.

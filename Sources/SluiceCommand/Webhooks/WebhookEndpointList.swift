@@ -1,5 +1,6 @@
 internal import Commands
 internal import Operations
+internal import Settings
 internal import Store
 
 /// The endpoints of webhooks: those of sluice.yaml in their order, then those that only the store knows.

@@ -1,8 +1,9 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Inspection
 internal import Operations
+internal import Queue
+internal import Settings
 internal import Store
 
 struct WebhookReplayCommand: AsyncParsableCommand {

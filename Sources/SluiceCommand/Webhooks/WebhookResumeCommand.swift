@@ -1,7 +1,8 @@
 internal import ArgumentParser
 internal import Commands
-internal import Inspection
 internal import Operations
+internal import Queue
+internal import Settings
 internal import Store
 
 struct WebhookResumeCommand: AsyncParsableCommand {

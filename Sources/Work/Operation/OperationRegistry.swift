@@ -5,6 +5,8 @@ public struct OperationRegistry: Sendable {
     private var operations: [String: any CommandOperation] = [:]
     /// Of types without an operation here.
     private var rules: [String: PayloadRule] = [:]
+    /// The destination of a `file:` URL: the file system that holds the file. Nil: such a URL has none.
+    package var fileSystem: (@Sendable (_ url: String) -> Destination?)?
 
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`.
     public init(_ operations: [any CommandOperation]) {
@@ -63,7 +65,9 @@ public struct OperationRegistry: Sendable {
 
     /// The operations for these types, and no others.
     package func limited(to types: Set<String>) -> OperationRegistry {
-        OperationRegistry(operations.values.filter { types.contains($0.type) })
+        var registry = OperationRegistry(operations.values.filter { types.contains($0.type) })
+        registry.fileSystem = fileSystem
+        return registry
     }
 
     /// The types it has operations for, sorted.

@@ -4,7 +4,7 @@ import Glibc
 import Host
 import Logging
 import Operations
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Uploads

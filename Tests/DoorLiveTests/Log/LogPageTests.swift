@@ -1,6 +1,6 @@
 import Commands
 import NIOCore
-import Sluice
+import Queue
 import TestSupport
 import Testing
 

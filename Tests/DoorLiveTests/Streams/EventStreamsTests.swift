@@ -1,7 +1,7 @@
 import Commands
 import Door
 import Glibc
-import Sluice
+import Queue
 import Store
 import TestSupport
 import Testing

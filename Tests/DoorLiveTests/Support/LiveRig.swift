@@ -1,7 +1,6 @@
 import Commands
 import Glibc
-import Inspection
-import Sluice
+import Queue
 import Store
 import TestSupport
 

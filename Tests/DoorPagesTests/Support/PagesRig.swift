@@ -6,7 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import Operations
-import Sluice
+import Queue
 import Store
 import Synchronization
 import TestSupport

@@ -26,7 +26,9 @@ extension EndToEndTests {
                     ], within: .seconds(240))
                 #expect(finished.code == 0, "\(finished.output)\n\(finished.errors)")
                 let result = try finished.json()
-                #expect(result["identical"] == 16 && result["mixtures"] == 0 && result["problems"]?.elements?.isEmpty == true)
+                #expect(
+                    result["identical"] == 16 && result["mixtures"] == 0
+                        && result["problems"]?.elements?.isEmpty == true)
             }
         }
     }

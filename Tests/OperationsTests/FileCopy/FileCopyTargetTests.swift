@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Operations
+import Store
 import TestSupport
 import Testing
 import Work

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import Settings
 
 @Suite struct WebhookEndpointStateTests {
     private let start = Timestamp(milliseconds: 1_763_000_000_000)

@@ -1,4 +1,5 @@
 import Commands
+import Settings
 import Store
 import Synchronization
 import TestSupport

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import HTTPClient
+import Settings
 import TestSupport
 import Work
 

@@ -1,0 +1,87 @@
+internal import Commands
+internal import Store
+
+extension WaitExplainer {
+    /// Another process holds the lock of the command's shard, so that no worker can claim the command. Waits
+    /// up to a second for the lock.
+    func locked(_ command: Command) -> WaitReason? {
+        let shard = command.id.shard(of: store.shardCount)
+        do throws(StoreError) {
+            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, timeout: .seconds(1))
+            return nil
+        } catch {
+            return WaitReason(
+                "shard", error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message,
+                threshold: "its lock free", remedy: "It begins when that process has released the lock, or has ended")
+        }
+    }
+
+    /// A command whose worker died during its execution. Each worker runs one such command at first, beside other
+    /// commands.
+    func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
+        guard command.suspect, !alive.isEmpty else { return nil }
+        let busy = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+            .flatMap(\.self).filter { row in row.suspect && alive.contains { $0.epoch == row.epoch } }
+        guard Set(busy.map(\.epoch)).count >= alive.count else { return nil }
+        return WaitReason(
+            "suspect",
+            "a worker died while it executed this, and each of the \(alive.count) running workers executes another "
+                + "such command",
+            threshold: "a worker without one",
+            remedy: "It begins when one of those ends or has run for 10 s, and its turn comes")
+    }
+
+    /// No running worker executes commands of this type.
+    func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
+        let infos = try instance.workerInfos()
+        var types: Set<String> = []
+        for session in alive {
+            // A worker that has not stored its types yet may execute any.
+            guard let info = infos[session.seat], info.pid == session.pid else { return nil }
+            if !info.isDraining { types.formUnion(info.types) }
+        }
+        guard !types.contains(command.type) else { return nil }
+        return WaitReason(
+            "type",
+            types.isEmpty
+                ? "every running worker is draining and takes nothing new"
+                : "no running worker executes “\(command.type)”; they execute \(types.sorted().joined(separator: ", "))",
+            threshold: "one that does",
+            remedy: command.type == CommandType.exec
+                ? "It begins when such a worker joins: a worker whose sluice.yaml has “exec.enabled: true”"
+                : "It begins when such a worker joins")
+    }
+
+    /// The command is ready, and others are ahead of it.
+    func slots(_ command: Command, workers: Int) throws(StoreError) -> WaitReason {
+        let ahead = try ahead(of: command)
+        let count = ahead.isComplete ? "\(ahead.count)" : "more than \(ahead.count)"
+        return WaitReason(
+            "places",
+            "it is ready; \(count) ready \(ahead.count == 1 && ahead.isComplete ? "command is" : "commands are") "
+                + "ahead of it, and \(workers) \(workers == 1 ? "worker is" : "workers are") running",
+            threshold: "a free slot and its turn", remedy: "It begins when those ahead have begun")
+    }
+
+    /// Ready commands of the same quality of service or a better one with an earlier turn. An estimate: ages,
+    /// and fairness among destinations, move single commands.
+    private func ahead(of command: Command) throws(StoreError) -> (count: Int, isComplete: Bool) {
+        let limit = 1000
+        var count = 0
+        for shard in 0..<store.shardCount {
+            let found = try store.ifUsable { () throws(StoreError) in try ahead(of: command, in: shard, limit: limit) }
+            count += found ?? 0
+            if count >= limit { return (limit, false) }
+        }
+        return (count, true)
+    }
+
+    private func ahead(of command: Command, in shard: Int, limit: Int) throws(StoreError) -> Int {
+        var count = 0
+        for key in try store.readyKeys(shard: shard) where key.qos >= command.qos && count < limit {
+            let rows = try store.ready(shard: shard, key: key, afterTurn: 0, limit: limit)
+            count += rows.count { $0.id < command.id || key.qos > command.qos && $0.id != command.id }
+        }
+        return count
+    }
+}

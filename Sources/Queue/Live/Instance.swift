@@ -1,0 +1,186 @@
+package import Commands
+package import Console
+internal import Glibc
+package import Host
+package import NetworkControl
+package import Settings
+package import Store
+
+/// The processes of a data directory, as its locks and its store show them. Shards that cannot be read are
+/// left out.
+package struct Instance: Sendable {
+    /// Commands that are listed of each shard.
+    private static let maxListed = 4096
+
+    package let directory: DataDirectory
+    package let store: any CommandStore
+
+    package init(directory: DataDirectory, store: any CommandStore) {
+        self.directory = directory
+        self.store = store
+    }
+
+    // MARK: Processes
+
+    /// Whether a coordinator runs, and its pid.
+    package var coordinator: LockProbe { directory.run.probe(.coordinator) }
+
+    /// Whether a door runs, and its pid.
+    package var door: LockProbe { directory.run.probe(.door) }
+
+    /// The address of the pages of the door that runs; nil while it does not listen.
+    package func doorURL() throws(StoreError) -> String? {
+        guard door.isHeld else { return nil }
+        return try store.settingsIfUsable(prefix: SettingKey.doorURL)[SettingKey.doorURL]
+    }
+
+    /// Whether the worker of a session lives. A coordinator that holds a seat's lock is releasing the
+    /// commands of the worker that died there.
+    package func isAlive(_ session: Session) -> Bool {
+        let seat = directory.run.probe(.seat(session.seat))
+        return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
+    }
+
+    /// Whether the control group of a session's worker is frozen, as far as this process sees it.
+    func isFrozen(_ session: Session) -> Bool {
+        session.bootID == ProcessIdentity.bootID && ProcessIdentity.startTime(of: session.pid) == session.startTime
+            && ControlGroups(of: session.pid).isFrozen
+    }
+
+    /// The worker of a session, where it lives and makes no progress.
+    func stalled(_ session: Session) -> StalledProcess? { stalled("worker \(session.seat)", .seat(session.seat)) }
+
+    /// The workers with a session, by seat.
+    package func workers() throws(StoreError) -> [WorkerReading] {
+        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        var claims: [Int64: [Int]] = [:]
+        var running: [Int64: [RunningCommand]] = [:]
+        for (shard, rows) in claimed.enumerated() {
+            for (index, row) in rows.enumerated() {
+                claims[row.epoch, default: Array(repeating: 0, count: store.shardCount)][shard] += 1
+                guard index < Self.maxListed else { continue }
+                running[row.epoch, default: []].append(
+                    RunningCommand(
+                        id: row.id, type: row.type, qos: row.qos, destination: row.destination, since: row.updatedAt))
+            }
+        }
+        let infos = try workerInfos()
+        return try store.sessions().sorted { $0.seat < $1.seat }.map { session in
+            let info = infos[session.seat].flatMap { $0.pid == session.pid ? $0 : nil }
+            let isAlive = isAlive(session)
+            let stalled = isAlive ? stalled(session) : nil
+            var worker = WorkerReading(
+                seat: session.seat, pid: session.pid,
+                state: !isAlive
+                    ? .lost
+                    : isFrozen(session)
+                        ? .frozen : stalled != nil ? .stalled : info?.isDraining == true ? .draining : .ready,
+                concurrency: info?.concurrency,
+                running: (running[session.epoch] ?? []).sorted { $0.since < $1.since })
+            worker.stalled = stalled
+            worker.types = info?.types
+            worker.isLimited = info?.isLimited ?? false
+            worker.claims = claims[session.epoch] ?? Array(repeating: 0, count: store.shardCount)
+            return worker
+        }
+    }
+
+    /// The settings that workers have stored about themselves, by seat.
+    func workerInfos() throws(StoreError) -> [Int: WorkerInfo] {
+        var infos: [Int: WorkerInfo] = [:]
+        for (key, value) in try store.settingsIfUsable(prefix: SettingKey.workerPrefix) {
+            guard let seat = Int(key.dropFirst(SettingKey.workerPrefix.count)) else { continue }
+            infos[seat] = WorkerInfo(setting: value)
+        }
+        return infos
+    }
+
+    // MARK: Flows, batches, ordering keys, schedules
+
+    /// A reading whose cost does not depend on the size of the store.
+    package func relations() throws(StoreError) -> RelationOverview {
+        var all = RelationOverview()
+        let shards = try store.mapShards(or: RelationOverview()) { shard throws(StoreError) in
+            try store.relationOverview(shard: shard)
+        }
+        for shard in shards { all.add(shard) }
+        all.batches = try batches()
+        return all
+    }
+
+    private func batches() throws(StoreError) -> BatchOverview {
+        let max = RelationOverview.maxCounted
+        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
+            try store.openBatches(shard: shard, limit: max + 1)
+        }
+        let open = Set(shards.joined())
+        var overview = BatchOverview()
+        overview.count = min(open.count, max)
+        overview.isComplete = open.count <= max
+        for id in open.sorted(by: >).prefix(BatchOverview.maxShown) {
+            if let batch = try store.batch(id) { overview.newest.append(batch) }
+        }
+        return overview
+    }
+
+    // MARK: Settings
+
+    package func pauses() throws(StoreError) -> [Pause] {
+        Pause.parse(try store.settingsIfUsable(prefix: SettingKey.pausePrefix))
+    }
+
+    /// The endpoints of webhooks that have been paused or have answered, by name.
+    package func webhookEndpoints() throws(StoreError) -> [WebhookEndpointSetting] {
+        WebhookEndpointSetting.parse(try store.settingsIfUsable(prefix: SettingKey.webhookPrefix))
+    }
+
+    /// The paused endpoints of webhooks, and why each is paused, in a sentence that ends with the remedy.
+    package func pausedEndpoints() throws(StoreError) -> [(endpoint: WebhookEndpointSetting, sentence: String)] {
+        try webhookEndpoints().compactMap { endpoint in
+            endpoint.state.reason(endpoint.name).map {
+                (endpoint, "\($0); “\(WebhookEndpointState.remedy(endpoint.name))” lets its messages go on")
+            }
+        }
+    }
+
+    /// Links that a person holds offline or limits, by destination.
+    package func overrides() throws(StoreError) -> [Destination: LinkOverrideSetting] {
+        LinkOverrideSetting.parse(try store.settingsIfUsable(prefix: SettingKey.networkPrefix))
+    }
+
+    /// The links as the last coordinator left them.
+    package func storedLinks() throws(StoreError) -> StoredLinks {
+        StoredLinks(settings: try store.settingsIfUsable(prefix: SettingKey.linkPrefix))
+    }
+
+    // MARK: Sockets
+
+    /// Bytes that the path of a socket may have (unix(7)).
+    static let maxSocketPath = 107
+
+    /// The endpoint of events for other programs. Where the path of the directory is too long for a socket,
+    /// it leads through the coordinator's descriptor of the directory.
+    package func eventsEndpoint(coordinator: LockProbe) -> String? {
+        let run = realpath(directory.run.path, nil).flatMap { text in
+            defer { free(text) }
+            return String(validatingCString: text)
+        }
+        let path = RunDirectory(path: run ?? directory.run.path).socket(.events)
+        if path.utf8.count <= Self.maxSocketPath { return "ipc://\(path)" }
+        guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
+        defer { closedir(listing) }
+        var wanted = stat()
+        guard stat(directory.run.path, &wanted) == 0 else { return nil }
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            let candidate = "/proc/\(pid)/fd/\(name)"
+            var found = stat()
+            if stat(candidate, &found) == 0, found.st_ino == wanted.st_ino, found.st_dev == wanted.st_dev {
+                return "ipc://\(RunDirectory(path: candidate).socket(.events))"
+            }
+        }
+        return nil
+    }
+}
