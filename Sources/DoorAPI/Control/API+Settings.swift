@@ -95,11 +95,10 @@ extension API {
         guard change != LinkOverrideChange() else {
             throw JSONBody.problem("The body changes nothing; send “level”, “maxRate” or both.")
         }
-        let json = try await read { [change] store throws(StoreError) in
-            let (override, setting) = try store.change(destination, change, now: .now)
+        let json = try await read { [change, client] _ throws(StoreError) in
+            let (override, setting) = try client.access.changeLink(to: destination, change)
             return override.json(of: destination, setting)
         }
-        client.hintSettingsChanged()
         await linkReadings.invalidate()
         log("Changed the link to \(destination): \(body.text)", request)
         return JSONReply.response(json)

@@ -12,6 +12,14 @@ struct PageServices: Sendable {
     let live: LivePart
     let notices = Notices()
 
+    /// Runs a verb or a reading of the queue on a thread of its own.
+    func queue<Value: Sendable>(
+        _ body: @escaping @Sendable (QueueAccess) throws(StoreError) -> Value
+    ) async throws(Problem) -> Value {
+        let access = context.client.access
+        return try await store { _ throws(StoreError) in try body(access) }
+    }
+
     /// Reads or writes the store, which blocks, on a thread.
     /// - Throws: a problem where the store cannot.
     func store<Value: Sendable>(

@@ -2,6 +2,7 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Hummingbird
+internal import Queue
 internal import Store
 
 /// One rate limit: what it lets start, the commands that wait for it, and the form that changes it.
@@ -9,28 +10,18 @@ struct LimitView {
     private static let shown = 10
 
     let visit: Visit
-    let reading: LimitReading
+    let reading: RateLimitReading
     /// The commands that wait longest, of each destination and quality of service.
     let next: [Command]
     let keys: [ReadyKey]
 
     static func show(_ visit: Visit) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
-        let found = try await visit.services.store { store throws(StoreError) -> LimitView? in
-            guard let reading = try LimitReading.all(store).first(where: { $0.name == name }) else { return nil }
-            var ids: [CommandID] = []
-            var keys: Set<ReadyKey> = []
-            for shard in 0..<store.shardCount where reading.waiting > 0 {
-                for key in try store.limitedKeys(shard: shard) where key.limit == name {
-                    keys.insert(key)
-                    ids += try store.ready(shard: shard, key: key, afterTurn: 0, limit: shown).map(\.id)
-                }
-            }
-            var next: [Command] = []
-            for id in ids.sorted().prefix(shown) { if let command = try store.command(id) { next.append(command) } }
-            return LimitView(
-                visit: visit, reading: reading, next: next,
-                keys: keys.sorted { ($0.destination.text, $0.qos.name) < ($1.destination.text, $1.qos.name) })
+        let found = try await visit.services.queue { queue throws(StoreError) -> LimitView? in
+            guard let reading = try queue.rateLimits().first(where: { $0.name == name }) else { return nil }
+            guard reading.waiting > 0 else { return LimitView(visit: visit, reading: reading, next: [], keys: []) }
+            let (next, keys) = try queue.waiting(forLimit: name, limit: shown)
+            return LimitView(visit: visit, reading: reading, next: next, keys: keys)
         }
         guard let view = found else {
             throw Problem(
@@ -40,7 +31,7 @@ struct LimitView {
     }
 
     /// Commands that run, and how many may.
-    static func running(_ reading: LimitReading) -> String {
+    static func running(_ reading: RateLimitReading) -> String {
         let count = Figures.grouped(Int64(reading.running))
         return reading.limit?.atOnce.map { "\(count) of \($0)" } ?? count
     }

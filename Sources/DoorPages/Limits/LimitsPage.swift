@@ -6,7 +6,6 @@ internal import Hummingbird
 internal import Logging
 internal import Queue
 internal import Store
-internal import Wire
 
 /// The rate limits: how much of each is used, what waits for it, and its change.
 struct LimitsPage: Sendable {
@@ -22,7 +21,7 @@ struct LimitsPage: Sendable {
     }
 
     private static func list(_ visit: Visit) async throws -> Response {
-        let limits = try await visit.services.store { store throws(StoreError) in try LimitReading.all(store) }
+        let limits = try await visit.services.queue { queue throws(StoreError) in try queue.rateLimits() }
         let keys = visit.live.relations.keys
         return visit.page("Limits", .limits) {
             tag(.h1, .class("hide")) { "Limits" }
@@ -61,7 +60,7 @@ struct LimitsPage: Sendable {
             + "“\(longest.key)” with \(Figures.grouped(Int64(longest.waiting)))."
     }
 
-    private static func row(_ reading: LimitReading, _ visit: Visit) -> HTML {
+    private static func row(_ reading: RateLimitReading, _ visit: Visit) -> HTML {
         let key = "limit-\(reading.name)"
         return tag(.tr, .data("row", reading.name)) {
             tag(.td, .class("c-name")) { tag(.a, .href(visit.url(.limit(reading.name)))) { reading.name } }
@@ -94,11 +93,8 @@ struct LimitsPage: Sendable {
         } catch {
             return visit.done(error.detail, isProblem: true, back: nil, or: page)
         }
-        let directory = visit.services.context.client.directory
-        try await visit.services.store { [limit] store throws(StoreError) in
-            try store.setRateLimit(name, to: limit)
-            HintSender.send(.settingsChanged, in: directory)
-        }
+        let change = RateLimitChange(to: limit)
+        _ = try await visit.services.queue { queue throws(StoreError) in try queue.changeRateLimit(name, change) }
         visit.services.context.logger.notice(
             "A rate limit was changed.", metadata: ["limit": "\(name)", "by": "\(visit.request.actor)"])
         return visit.done("“\(name)”: \(LimitText.sentence(limit)).", back: nil, or: page)

@@ -6,7 +6,6 @@ internal import Logging
 internal import NetworkControl
 internal import Queue
 internal import Store
-internal import Wire
 
 /// The settings of a link that an operator changes.
 enum LinkSettings {
@@ -48,10 +47,8 @@ enum LinkSettings {
             }
             change.maxRate = .some(rate)
         }
-        let directory = visit.services.context.client.directory
-        try await visit.services.store { [change] store throws(StoreError) in
-            _ = try store.change(destination, change, now: .now)
-            HintSender.send(.settingsChanged, in: directory)
+        _ = try await visit.services.queue { [change] queue throws(StoreError) in
+            try queue.changeLink(to: destination, change)
         }
         visit.services.context.logger.notice(
             "The settings of a link were changed.",

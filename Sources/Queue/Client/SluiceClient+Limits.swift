@@ -1,6 +1,5 @@
 public import Commands
 internal import Store
-internal import Wire
 
 extension SluiceClient {
     /// The rate limits, by name.
@@ -25,8 +24,9 @@ extension SluiceClient {
         guard (1...RateLimit.maxAtOnce).contains(limit.atOnce ?? 1) else {
             throw SluiceError(.usage, "a rate limit lets 1 to \(RateLimit.maxAtOnce) commands run at once, or nil")
         }
-        try await read { store throws(StoreError) in try store.setRateLimit(name, to: limit) }
-        batcher.send(.settingsChanged, [])
+        _ = try await access { access throws(StoreError) in
+            try access.changeRateLimit(name, RateLimitChange(to: limit))
+        }
     }
 
     /// Removes a rate limit. Commands that name it wait until one of that name is set again.
@@ -34,12 +34,6 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``.
     @discardableResult
     public func removeLimit(_ name: String) async throws -> Bool {
-        let wasThere = try await read { store throws(StoreError) in
-            guard try store.rateLimits()[name] != nil else { return false }
-            try store.removeRateLimit(name)
-            return true
-        }
-        if wasThere { batcher.send(.settingsChanged, []) }
-        return wasThere
+        try await access { access throws(StoreError) in try access.removeRateLimit(name) } != nil
     }
 }

@@ -107,9 +107,6 @@ public final class SluiceClient: Sendable {
         if !ids.isEmpty { batcher.send(.changed, Array(ids.prefix(256))) }
     }
 
-    /// Tells the coordinator that settings have changed.
-    package func hintSettingsChanged() { batcher.send(.settingsChanged, []) }
-
     // MARK: Reading
 
     /// The command in its present state; nil where there is none with that id. Commands in `success` and

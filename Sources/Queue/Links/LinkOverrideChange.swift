@@ -1,6 +1,7 @@
 package import Commands
 package import NetworkControl
 package import Store
+internal import Wire
 
 /// A change of the settings that a person makes for a destination. A field that is nil keeps its value.
 package struct LinkOverrideChange: Sendable, Equatable {
@@ -37,16 +38,22 @@ extension SettingStore {
     package func overrideSetting(of destination: Destination) throws(StoreError) -> LinkOverrideSetting? {
         try setting(LinkOverrideSetting.key(destination)).flatMap { LinkOverrideSetting(setting: $0) }
     }
+}
 
-    /// Changes the settings of a destination in a transaction. The coordinator has to be told.
-    package func change(
-        _ destination: Destination, _ change: LinkOverrideChange, now: Timestamp
+extension QueueAccess {
+    /// Changes the settings of a destination in one transaction. It acts at once.
+    package func changeLink(
+        to destination: Destination, _ change: LinkOverrideChange, now: Timestamp = .now
     ) throws(StoreError) -> (override: LinkOverride, setting: LinkOverrideSetting?) {
         var result = (override: LinkOverride(), setting: LinkOverrideSetting?.none)
-        try update(LinkOverrideSetting.key(destination)) { stored in
-            result = change.apply(to: stored.flatMap { LinkOverrideSetting(setting: $0) }, now: now)
+        var isChanged = false
+        try store.update(LinkOverrideSetting.key(destination)) { stored in
+            let before = stored.flatMap { LinkOverrideSetting(setting: $0) }
+            result = change.apply(to: before, now: now)
+            isChanged = result.setting != before
             return result.setting?.setting
         }
+        if isChanged { hint(.settingsChanged, []) }
         return result
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Store
+internal import Queue
 
 struct LimitListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,24 +19,22 @@ struct LimitListCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() throws {
-        let (_, store) = try data.store()
-        let limits = try store.rateLimits()
-        let waiting = try store.waitingForLimits()
-        let names = Set(limits.keys).union(waiting.keys).sorted()
+        let (directory, store) = try data.store()
+        let limits = try QueueAccess(store, in: directory).rateLimits()
         if print.json {
-            for name in names { Output.line(json(name, limits[name], waiting[name] ?? 0).bytes) }
-        } else if names.isEmpty {
+            for reading in limits { Output.line(json(reading).bytes) }
+        } else if limits.isEmpty {
             Diagnostics.say("no rate limits; “sluice limit set --help” says how to make one")
         } else {
             var table = Table([
                 ("NAME", .left), ("STARTS", .right), ("BURST", .right), ("AT ONCE", .right), ("WAITING", .right),
             ])
-            for name in names {
-                let limit = limits[name]
+            for reading in limits {
+                let limit = reading.limit
                 table.add([
-                    name, limit.map { "\($0.starts)" } ?? "removed",
+                    reading.name, limit.map { "\($0.starts)" } ?? "removed",
                     limit.map { "\($0.burst ?? $0.starts.defaultBurst)" } ?? "-",
-                    limit?.atOnce.map { "\($0)" } ?? "-", Figures.grouped(Int64(waiting[name] ?? 0)),
+                    limit?.atOnce.map { "\($0)" } ?? "-", Figures.grouped(Int64(reading.waiting)),
                 ])
             }
             for line in table.lines { Output.line(line) }
@@ -44,19 +42,12 @@ struct LimitListCommand: ParsableCommand {
         try data.warn(of: store)
     }
 
-    private func json(_ name: String, _ limit: RateLimit?, _ waiting: Int) -> JSONValue {
+    private func json(_ reading: RateLimitReading) -> JSONValue {
         let members =
-            limit.map { LimitText.members(name, $0) } ?? [
-                .init("name", .string(name)), .init("starts", .null), .init("burst", .null), .init("atOnce", .null),
+            reading.limit.map { LimitText.members(reading.name, $0) } ?? [
+                .init("name", .string(reading.name)), .init("starts", .null), .init("burst", .null),
+                .init("atOnce", .null),
             ]
-        return .object(members + [.init("waiting", .integer(Int64(waiting)))])
-    }
-}
-
-extension CommandStore {
-    /// The ready commands of each rate limit.
-    func waitingForLimits() throws(StoreError) -> [String: Int] {
-        try mapShards(or: [:]) { shard throws(StoreError) in try readyCounts(shard: shard) }
-            .reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) }
+        return .object(members + [.init("waiting", .integer(Int64(reading.waiting)))])
     }
 }

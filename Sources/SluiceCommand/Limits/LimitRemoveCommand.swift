@@ -2,8 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
-internal import Wire
 
 struct LimitRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,21 +22,20 @@ struct LimitRemoveCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let limits = try store.rateLimits()
-        guard limits[name] != nil else {
-            let near = NearestName.suggestion(for: name, among: limits.keys.sorted())
+        let access = QueueAccess(store, in: directory)
+        guard let removed = try access.removeRateLimit(name) else {
+            let known = try access.rateLimits().filter { $0.limit != nil }.map(\.name)
+            let near = NearestName.suggestion(for: name, among: known)
             throw ExitError(.input, "there is no rate limit “\(name)” in \(data.path)\(near)")
         }
-        try store.removeRateLimit(name)
-        HintSender.send(.settingsChanged, in: directory)
-        let waiting = try store.waitingForLimits()[name] ?? 0
+        let waiting = removed.waiting
         Output.line("\(name): removed")
         if waiting > 0 {
             Diagnostics.say(
                 "\(Figures.grouped(Int64(waiting))) ready \(waiting == 1 ? "command waits" : "commands wait") for it; "
                     + "“sluice limit set \(name) --starts RATE” lets them go on")
         }
-        let users = try store.schedules().filter { $0.action.limits.contains(name) }.map { "“\($0.name)”" }
+        let users = removed.schedules.map { "“\($0)”" }
         if !users.isEmpty {
             Diagnostics.say(
                 "the \(users.count == 1 ? "schedule" : "schedules") \(users.joined(separator: ", ")) "

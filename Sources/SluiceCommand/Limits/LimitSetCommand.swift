@@ -2,8 +2,6 @@ public import ArgumentParser
 public import Commands
 internal import Console
 internal import Queue
-internal import Store
-internal import Wire
 
 struct LimitSetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -52,17 +50,12 @@ struct LimitSetCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store(create: true)
-        let before = try store.rateLimits()[name]
-        guard let starts = starts ?? before?.starts else {
+        var change = RateLimitChange()
+        change.starts = starts
+        change.burst = burst.map(\.count)
+        change.atOnce = atOnce.map(\.count)
+        guard let limit = try QueueAccess(store, in: directory).changeRateLimit(name, change) else {
             throw ExitError(.usage, "the limit “\(name)” is new: say how many may start, with --starts")
-        }
-        var limit = before ?? RateLimit(starts: starts)
-        limit.starts = starts
-        if let burst { limit.burst = burst.count }
-        if let atOnce { limit.atOnce = atOnce.count }
-        if limit != before {
-            try store.setRateLimit(name, to: limit)
-            HintSender.send(.settingsChanged, in: directory)
         }
         Output.line(
             print.json

@@ -4,7 +4,6 @@ internal import Console
 internal import NetworkControl
 internal import Queue
 internal import Store
-internal import Wire
 
 struct NetworkSetCommand: ParsableCommand {
     enum Level: String, ExpressibleByArgument, CaseIterable {
@@ -75,8 +74,7 @@ struct NetworkSetCommand: ParsableCommand {
         if burst?.count != nil, starts?.rate == nil, starts != nil || before?.override.starts == nil {
             throw ExitError(.usage, "--burst needs --starts, which \(destination) does not have")
         }
-        let (override, setting) = try store.change(destination, change, now: .now)
-        if setting != before { HintSender.send(.settingsChanged, in: directory) }
+        let (override, setting) = try QueueAccess(store, in: directory).changeLink(to: destination, change)
         report(destination, override, setting)
     }
 
