@@ -137,7 +137,8 @@ let package = Package(
         module(
             "Queue",
             [
-                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Wire", "Work", "ZeroMQ",
+                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Wire", "Work",
+                "ZeroMQ",
             ]),
         module(
             "Sluice",

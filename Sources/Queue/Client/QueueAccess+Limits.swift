@@ -8,7 +8,7 @@ package struct RateLimitChange: Sendable, Equatable {
     package var starts: StartRate?
     /// 1…``StartRate/maxBurst``; `.some(nil)` is the default of ``starts``.
     package var burst: Int??
-    /// 1…``RateLimit/maxAtOnce``; `.some(nil)` is no limit.
+    /// 1…``RateLimit/maxAtOnce``; `.some(nil)`: any number.
     package var atOnce: Int??
 
     package init() {}
