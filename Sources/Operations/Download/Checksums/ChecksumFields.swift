@@ -38,10 +38,8 @@ enum ChecksumFields {
         }
         let algorithms: [(String, ChecksumAlgorithm)] = [("sha256", .sha256), ("sha1", .sha1), ("crc32c", .crc32c)]
         return algorithms.compactMap { name, algorithm in
-            fields.first("x-amz-checksum-\(name)").flatMap { field in
-                // One of several parts has their number after a hyphen.
-                field.utf8.contains(UInt8(ascii: "-")) ? nil : checksum(algorithm, base64: field.trimmed[...])
-            }
+            // One of several parts has their number after a hyphen, which is not a digit of base64.
+            fields.first("x-amz-checksum-\(name)").flatMap { checksum(algorithm, base64: $0.trimmed[...]) }
         }
     }
 
