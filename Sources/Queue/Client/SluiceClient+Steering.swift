@@ -1,4 +1,5 @@
 public import Commands
+internal import NetworkControl
 internal import Store
 internal import Wire
 
@@ -140,34 +141,20 @@ extension SluiceClient {
     ///   - qos: nil, the default: every quality of service.
     ///   - destination: nil, the default: every destination.
     public func pause(qos: QualityOfService? = nil, destination: Destination? = nil) async throws {
-        let key = SettingKey.pause(qos: qos, destination: destination)
-        _ = try await read { [clock] store throws(StoreError) in
-            guard try store.setting(key) == nil else { return }
-            try store.set(key, to: clock().description)
-        }
-        batcher.send(.settingsChanged, [])
+        let pause = Pause(qos: qos, destination: destination, since: clock().description)
+        _ = try await access { access throws(StoreError) in try access.pause(pause) }
     }
 
     /// Ends the pause that was made with the same arguments.
     /// - Returns: false where there was none.
     @discardableResult
     public func resume(qos: QualityOfService? = nil, destination: Destination? = nil) async throws -> Bool {
-        let key = SettingKey.pause(qos: qos, destination: destination)
-        let wasPaused = try await read { store throws(StoreError) in
-            guard try store.setting(key) != nil else { return false }
-            try store.set(key, to: nil)
-            return true
-        }
-        if wasPaused { batcher.send(.settingsChanged, []) }
-        return wasPaused
+        let pause = Pause(qos: qos, destination: destination, since: "")
+        return try await access { access throws(StoreError) in try !access.resume(pause).isEmpty }
     }
 
     /// Ends every pause.
     package func resumeAll() async throws {
-        try await read { store throws(StoreError) in
-            let keys = try store.settings(prefix: SettingKey.pausePrefix).keys.sorted()
-            if !keys.isEmpty { try store.set(keys.map { ($0, nil) }, timeout: WriteTimeout.foreground) }
-        }
-        batcher.send(.settingsChanged, [])
+        _ = try await access { access throws(StoreError) in try access.resume(nil) }
     }
 }

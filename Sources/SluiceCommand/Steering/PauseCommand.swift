@@ -2,8 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import NetworkControl
 internal import Queue
-internal import Store
-internal import Wire
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,18 +28,14 @@ struct PauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (directory, store) = try data.store()
-        let entry = scope.entry(since: .now)
-        let pauses = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
-        if let earlier = pauses.first(where: { $0.key == entry.key }) {
-            report(earlier, "was paused before, since \(earlier.since)")
-        } else {
-            try store.set(entry.key, to: entry.since)
-            HintSender.send(.settingsChanged, in: directory)
-            report(entry, "paused; “\(entry.resume)” lets it go on")
-        }
+        let queue = QueueAccess(store, in: directory)
+        let (entry, isNew) = try queue.pause(scope.entry(since: .now))
+        report(
+            entry,
+            isNew ? "paused; “\(entry.resume)” lets it go on" : "was paused before, since \(entry.since)")
         if wait {
             Output.flush()
-            try await PauseWaiter(Instance(directory: directory, store: store), entry).run()
+            try await PauseWaiter(Instance(directory: directory, store: store), queue, entry).run()
         }
     }
 

@@ -4,19 +4,20 @@ internal import NetworkControl
 internal import Queue
 internal import Store
 internal import Synchronization
-internal import Wire
 
 /// `pause --wait`: returns when no worker runs a command that the pause covers.
 struct PauseWaiter {
     private let instance: Instance
+    private let queue: QueueAccess
     private let pause: Pause
 
     private static let interval: Duration = .milliseconds(200)
     /// A worker may have claimed an offer right before it heard of the pause.
     private static let quiet: Duration = .seconds(1)
 
-    init(_ instance: Instance, _ pause: Pause) {
+    init(_ instance: Instance, _ queue: QueueAccess, _ pause: Pause) {
         self.instance = instance
+        self.queue = queue
         self.pause = pause
     }
 
@@ -26,7 +27,9 @@ struct PauseWaiter {
         var lastSeen = MonotonicTime.now
         var hasSaid = false
         while true {
-            let running = try await onThread("pause-wait") { () throws(StoreError) -> Int in try self.running() }
+            let running = try await onThread("pause-wait") { [instance, pause] () throws(StoreError) -> Int in
+                try instance.running(under: pause)
+            }
             count.withLock { $0 = running }
             if running > 0 {
                 lastSeen = .now
@@ -37,21 +40,9 @@ struct PauseWaiter {
                 Diagnostics.clearStatus()
                 return
             } else {
-                // A hint may be lost, and the coordinator would then read the pause only in its next sweep.
-                HintSender.send(.settingsChanged, in: instance.directory)
+                queue.remindOfSettings()
             }
             try await Task.sleep(for: Self.interval)
-        }
-    }
-
-    /// Commands of living workers. Those of a dead worker do not run.
-    private func running() throws(StoreError) -> Int {
-        let store = instance.store
-        let alive = Set(try store.sessions().filter { instance.isAlive($0) }.map(\.epoch))
-        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
-        return claimed.joined().count { row in
-            alive.contains(row.epoch) && (pause.qos ?? row.qos) == row.qos
-                && (pause.destination ?? row.destination) == row.destination
         }
     }
 

@@ -2,8 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import NetworkControl
 internal import Queue
-internal import Store
-internal import Wire
 
 struct ResumeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,17 +33,15 @@ struct ResumeCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try data.store()
-        let pauses = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
+        let queue = QueueAccess(store, in: directory)
         let wanted = scope.entry(since: .now)
-        let lifted = all ? pauses : pauses.filter { $0.key == wanted.key }
-        for entry in lifted { try store.set(entry.key, to: nil) }
-        if !lifted.isEmpty { HintSender.send(.settingsChanged, in: directory) }
+        let lifted = try queue.resume(all ? nil : wanted)
         for entry in lifted {
             Output.line(print.json ? entry.json.text : "\(entry.scope): goes on")
         }
         if lifted.isEmpty, !print.json { Output.line(all ? "nothing was paused" : "\(wanted.scope): was not paused") }
         Output.flush()
-        for entry in pauses where !lifted.contains(entry) {
+        for entry in try queue.pauses() {
             Diagnostics.say("still paused: \(entry.sentence); “\(entry.resume)” lifts it")
         }
     }
