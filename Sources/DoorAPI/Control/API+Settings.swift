@@ -107,30 +107,23 @@ extension API {
     // MARK: Schedules
 
     @Sendable private func pauseSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { schedule, _ in
-            ScheduleTiming(schedule.definition, in: .system).paused(schedule.state)
-        }
+        try await changeSchedule(request) { queue, name throws(StoreError) in try queue.pauseSchedule(name) }
     }
 
     @Sendable private func resumeSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { schedule, now in
-            ScheduleTiming(schedule.definition, in: .system).resumed(schedule.state, now: now)
-        }
+        try await changeSchedule(request) { queue, name throws(StoreError) in try queue.resumeSchedule(name) }
     }
 
     private func changeSchedule(
-        _ request: DoorRequest, _ state: @escaping @Sendable (StoredSchedule, Timestamp) -> ScheduleState
+        _ request: DoorRequest,
+        _ body: @escaping @Sendable (QueueAccess, String) throws(StoreError) -> StoredSchedule?
     ) async throws -> Response {
         _ = try QueryReader(request, [])
         _ = try await JSONBody.members(request, [])
         let name = request.parameters["name"] ?? ""
         _ = try await schedule(name)
         let changed = try await change {
-            try await client.change(schedule: name) { schedule, now in
-                var schedule = schedule
-                schedule.state = state(schedule, now)
-                return schedule
-            }
+            try await client.access { queue throws(StoreError) in try body(queue, name) }
         }
         guard let changed else { throw try await missing(schedule: name) }
         log("\(changed.state.paused ? "Paused" : "Resumed") the schedule \(name)", request)

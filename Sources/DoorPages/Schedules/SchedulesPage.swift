@@ -59,27 +59,14 @@ struct SchedulesPage: Sendable {
     private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
         let verb = visit.request.parameters["verb"] ?? ""
-        let directory = visit.services.context.client.directory
-        let result = try await visit.services.store { store throws(StoreError) -> (text: String, isProblem: Bool)? in
-            guard try store.schedule(name) != nil else { return nil }
+        let result = try await visit.services.queue { queue throws(StoreError) -> (text: String, isProblem: Bool)? in
             switch verb {
-            case "pause", "resume":
-                try store.changeSchedule(name) { schedule throws(StoreError) in
-                    guard var schedule else { return nil }
-                    let timing = ScheduleTiming(schedule.definition, in: .system)
-                    schedule.state =
-                        verb == "pause" ? timing.paused(schedule.state) : timing.resumed(schedule.state, now: .now)
-                    return schedule
-                }
-                return (verb == "pause" ? "“\(name)” is paused." : "“\(name)” fires again.", false)
+            case "pause": return try queue.pauseSchedule(name).map { _ in ("“\(name)” is paused.", false) }
+            case "resume": return try queue.resumeSchedule(name).map { _ in ("“\(name)” fires again.", false) }
             case "trigger":
-                let round = try store.fireSchedule(named: name, now: .now)
-                if let problem = round.problems.first { return (problem, true) }
-                let hints = PendingHints(in: directory)
-                hints.add(round.effects, of: nil)
-                for id in round.changes.flatMap(\.ids) { hints.add(.ready, id) }
-                hints.send()
-                return ("“\(name)” was submitted now.", false)
+                let (ids, problem) = try queue.triggerSchedule(name)
+                if let problem { return (problem, true) }
+                return ids.isEmpty ? nil : ("“\(name)” was submitted now.", false)
             default: return nil
             }
         }

@@ -1,6 +1,7 @@
 internal import Commands
 internal import FlowText
 internal import Host
+internal import Queue
 internal import Store
 
 /// The schedules of `sluice.yaml`: the mapping `schedules` of names, in which `zone` may be the zone of those that name
@@ -72,32 +73,27 @@ struct ConfiguredSchedules {
 
     /// Checks the schedules as ``apply(to:)`` does, and changes nothing.
     func check(_ store: SQLiteStore) async throws {
-        var writer = ScheduleWriter(store: store, data: data)
-        _ = try await writer.prepare(entries, allowUnknown: false)
+        var check = ScheduleCheck(store: store, data: data)
+        _ = try await check.prepare(entries, allowUnknown: false)
     }
 
     /// Puts all schedules, or none where one of them cannot be used, and removes those that have vanished.
     /// - Returns: a sentence for each change.
     func apply(to store: SQLiteStore) async throws -> [String] {
-        var writer = ScheduleWriter(store: store, data: data)
-        let prepared = try await writer.prepare(entries, allowUnknown: false)
+        var check = ScheduleCheck(store: store, data: data)
+        let prepared = try await check.prepare(entries, allowUnknown: false)
         let names = Set(entries.map(\.name))
+        let queue = QueueAccess(store, in: data.directory())
         return try await onThread("schedules") { () throws(StoreError) in
             var changes: [String] = []
             for (put, action) in prepared {
-                let change = try ScheduleWriter.put(put, action, in: store, isConfigured: true)
+                let change = try queue.putSchedule(put, action, isConfigured: true)
                 if change != .unchanged {
                     changes.append("The schedule “\(put.definition.name)” of sluice.yaml was \(change.rawValue).")
                 }
             }
             for schedule in try store.schedules() where schedule.isConfigured && !names.contains(schedule.name) {
-                var isRemoved = false
-                try store.changeSchedule(schedule.name) { now throws(StoreError) in
-                    // A person may have put it meanwhile.
-                    isRemoved = now?.isConfigured ?? false
-                    return isRemoved ? nil : now
-                }
-                if isRemoved {
+                if try queue.removeSchedule(schedule.name, onlyConfigured: true) {
                     changes.append("The schedule “\(schedule.name)” was removed, because sluice.yaml has it no more.")
                 }
             }

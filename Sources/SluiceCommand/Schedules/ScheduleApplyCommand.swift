@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Queue
 internal import Store
 
 struct ScheduleApplyCommand: AsyncParsableCommand {
@@ -41,17 +42,18 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let entries = try ScheduleFile.schedules(file)
-        let (_, store) = try data.store(create: true)
-        var writer = ScheduleWriter(store: store, data: data)
-        let prepared = try await writer.prepare(entries, allowUnknown: allowUnknown)
+        let (directory, store) = try data.store(create: true)
+        let queue = QueueAccess(store, in: directory)
+        var check = ScheduleCheck(store: store, data: data)
+        let prepared = try await check.prepare(entries, allowUnknown: allowUnknown)
         for (put, action) in prepared {
-            say(put.definition.name, try writer.put(put, action).rawValue)
+            say(put.definition.name, try queue.putSchedule(put, action, isConfigured: false).rawValue)
             if let remark = put.definition.remark { Diagnostics.say(remark) }
         }
         if prune {
             let kept = Set(entries.map(\.name))
             for schedule in try store.schedules() where !kept.contains(schedule.name) && !schedule.isConfigured {
-                try store.changeSchedule(schedule.name) { _ throws(StoreError) in nil }
+                _ = try queue.removeSchedule(schedule.name)
                 say(schedule.name, "removed")
             }
         }

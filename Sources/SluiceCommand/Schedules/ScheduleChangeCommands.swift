@@ -3,7 +3,6 @@ internal import Commands
 internal import Console
 internal import Queue
 internal import Store
-internal import Wire
 
 /// The names of schedules that a command changes.
 struct ScheduleNames: ParsableArguments {
@@ -13,13 +12,14 @@ struct ScheduleNames: ParsableArguments {
     @Argument(help: "The names of the schedules.")
     var names: [String]
 
-    /// - Parameter body: changes one schedule, nil to remove it.
-    func change(_ word: String, _ body: (StoredSchedule, Timestamp) -> StoredSchedule?) throws {
-        let (_, store) = try data.store()
+    /// - Parameter body: changes the schedule of a name, and returns it; nil where it is removed.
+    func change(_ word: String, _ body: (QueueAccess, String) throws(StoreError) -> StoredSchedule?) throws {
+        let (directory, store) = try data.store()
+        let queue = QueueAccess(store, in: directory)
         for name in names { _ = try store.requiredSchedule(name, data) }
         for name in names {
-            try store.changeSchedule(name) { schedule throws(StoreError) in schedule.flatMap { body($0, .now) } }
-            say(name, "\(word)\(try store.schedule(name).map { "; \(ScheduleText.next(of: $0, now: .now))" } ?? "")")
+            let changed = try body(queue, name)
+            say(name, "\(word)\(changed.map { "; \(ScheduleText.next(of: $0, now: .now))" } ?? "")")
         }
         try data.warn(of: store)
     }
@@ -41,11 +41,7 @@ struct SchedulePauseCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        try names.change("paused") { schedule, _ in
-            var schedule = schedule
-            schedule.state = ScheduleTiming(schedule.definition, in: .system).paused(schedule.state)
-            return schedule
-        }
+        try names.change("paused") { queue, name throws(StoreError) in try queue.pauseSchedule(name) }
     }
 }
 
@@ -57,11 +53,7 @@ struct ScheduleResumeCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        try names.change("resumed") { schedule, now in
-            var schedule = schedule
-            schedule.state = ScheduleTiming(schedule.definition, in: .system).resumed(schedule.state, now: now)
-            return schedule
-        }
+        try names.change("resumed") { queue, name throws(StoreError) in try queue.resumeSchedule(name) }
     }
 }
 
@@ -77,7 +69,12 @@ struct ScheduleRemoveCommand: ParsableCommand {
 
     @OptionGroup var names: ScheduleNames
 
-    func run() throws { try names.change("removed") { _, _ in nil } }
+    func run() throws {
+        try names.change("removed") { queue, name throws(StoreError) in
+            _ = try queue.removeSchedule(name)
+            return nil
+        }
+    }
 }
 
 struct ScheduleTriggerCommand: ParsableCommand {
@@ -94,17 +91,13 @@ struct ScheduleTriggerCommand: ParsableCommand {
 
     func run() throws {
         let (directory, store) = try names.data.store()
-        let hints = PendingHints(in: directory)
-        defer { hints.send() }
+        let queue = QueueAccess(store, in: directory)
         for name in names.names { _ = try store.requiredSchedule(name, names.data) }
         for name in names.names {
-            let now = Timestamp.now
             try Output.require(bytes: 2 * SubmissionPrinter.lineBytes + name.utf8.count)
-            let round = try store.fireSchedule(named: name, now: now)
-            for problem in round.problems { throw ExitError(.data, problem) }
-            hints.add(round.effects, of: nil)
-            for id in round.changes.flatMap(\.ids) {
-                hints.add(.ready, id)
+            let (ids, problem) = try queue.triggerSchedule(name)
+            if let problem { throw ExitError(.data, problem) }
+            for id in ids {
                 if names.print.json {
                     Output.line(
                         JSONValue.object([.init("schedule", .string(name)), .init("id", .string(id.description))]).bytes

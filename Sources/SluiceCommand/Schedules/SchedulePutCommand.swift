@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Queue
 internal import Store
 
 struct SchedulePutCommand: AsyncParsableCommand {
@@ -107,10 +108,10 @@ struct SchedulePutCommand: AsyncParsableCommand {
 
     func run() async throws {
         let put = try definition()
-        let (_, store) = try data.store(create: true)
-        var writer = ScheduleWriter(store: store, data: data)
-        let action = try await writer.prepare(put, allowUnknown: allowUnknown)
-        let change = try writer.put(put, action)
+        let (directory, store) = try data.store(create: true)
+        var check = ScheduleCheck(store: store, data: data)
+        let action = try await check.prepare(put, allowUnknown: allowUnknown)
+        let change = try QueueAccess(store, in: directory).putSchedule(put, action, isConfigured: false)
         guard let stored = try store.schedule(name) else { return }
         if print.json {
             Output.line(

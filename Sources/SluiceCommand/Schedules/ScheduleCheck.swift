@@ -1,12 +1,8 @@
 internal import Commands
 internal import Store
 
-/// Puts schedules into a store.
-struct ScheduleWriter {
-    enum Change: String {
-        case created, changed, unchanged
-    }
-
+/// Checks schedules before they are put.
+struct ScheduleCheck {
     let store: SQLiteStore
     private var builder: ScheduleBuilder
 
@@ -53,40 +49,6 @@ struct ScheduleWriter {
             prepared.append((entry.put, action))
         }
         return prepared
-    }
-
-    /// Stores a schedule. One with the same text stays as it is.
-    /// - Parameter isConfigured: its text is that of `sluice.yaml`. It belongs to the writer that has changed its text last.
-    static func put(
-        _ put: SchedulePut, _ action: ScheduleAction, in store: SQLiteStore, isConfigured: Bool, now: Timestamp = .now
-    ) throws(StoreError) -> Change {
-        let timing = ScheduleTiming(put.definition, in: .system)
-        var change = Change.unchanged
-        try store.changeSchedule(put.definition.name) { old throws(StoreError) in
-            guard let old else {
-                change = .created
-                var new = StoredSchedule(
-                    definition: put.definition, action: action,
-                    state: timing.firstState(now: now, paused: put.paused ?? false))
-                new.isConfigured = isConfigured
-                return new
-            }
-            var new = old
-            new.definition = put.definition
-            new.action = action
-            if new != old { new.isConfigured = isConfigured }
-            new.state = timing.state(old.state, replacing: old.definition, now: now)
-            if let paused = put.paused, paused != old.state.paused {
-                new.state = paused ? timing.paused(new.state) : timing.resumed(new.state, now: now)
-            }
-            change = new == old ? .unchanged : .changed
-            return new
-        }
-        return change
-    }
-
-    func put(_ put: SchedulePut, _ action: ScheduleAction) throws(StoreError) -> Change {
-        try Self.put(put, action, in: store, isConfigured: false)
     }
 }
 
