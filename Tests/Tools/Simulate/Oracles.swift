@@ -7,7 +7,7 @@ struct Violation: Sendable, Equatable {
     var words: String
 }
 
-/// The rules of DESIGN that every run keeps. Pure functions of the store's rows and of the ledger of the run.
+/// The rules that every run keeps. Pure functions of the store's rows and of the ledger of the run.
 enum Oracles {
     struct Execution: Sendable, Equatable {
         var process: Int
@@ -63,7 +63,7 @@ enum Oracles {
         return nil
     }
 
-    /// DESIGN section 4, in its own words, and not by `CommandStatus.mayBecome`.
+    /// The life of a command (ARCHITECTURE.md), in its own words, and not by `CommandStatus.mayBecome`.
     private static func successors(of status: CommandStatus) -> Set<CommandStatus> {
         switch status {
         case .new: [.queued, .cancelled]
