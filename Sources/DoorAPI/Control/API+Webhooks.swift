@@ -18,9 +18,6 @@ extension API {
         ]
     }
 
-    /// A worker that has read the pause holds its message back within this time.
-    private static let settlingTime: Duration = .seconds(1)
-
     @Sendable private func listWebhooks(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let list = try await read { [instance] _ throws(StoreError) in
@@ -31,31 +28,26 @@ extension API {
 
     @Sendable private func pauseWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let (setting, action) = try await read { store throws(StoreError) in
-            try store.change(endpoint) { $0.pausedByPerson(now: .now) }
+        let (setting, isChanged) = try await read { [client] _ throws(StoreError) in
+            try client.access.pauseWebhook(endpoint)
         }
         log("Paused the webhook endpoint \(setting.name)", request)
-        return JSONReply.response(setting.json(isChanged: action != .none))
+        return JSONReply.response(setting.json(isChanged: isChanged))
     }
 
     /// Messages that wait for the endpoint, and those that wait after a failure, are sent at once.
     @Sendable private func resumeWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let (setting, action, first, isSending) = try await read { store throws(StoreError) in
-            let (setting, action) = try store.change(endpoint) { $0.resumed() }
-            return (
-                setting, action, try store.endWebhookWaits(setting.origin),
-                try store.hasWebhookClaims(setting.origin)
-            )
+        let first = try await read { [client] _ throws(StoreError) in try client.access.resumeWebhook(endpoint) }
+        log("Resumed the webhook endpoint \(endpoint.name)", request)
+        guard first.mayHoldBack else { return JSONReply.response(first.json) }
+        try await Task.sleep(for: ResumedWebhook.settlingTime)
+        let resumed = try await read { [client] _ throws(StoreError) in
+            var resumed = first
+            try client.access.endWaits(of: &resumed)
+            return resumed
         }
-        log("Resumed the webhook endpoint \(setting.name)", request)
-        var waited = first
-        if action != .none, isSending {
-            try await Task.sleep(for: Self.settlingTime)
-            waited += try await read { store throws(StoreError) in try store.endWebhookWaits(setting.origin) }
-        }
-        return JSONReply.response(
-            setting.json(isChanged: action != .none, [.init("waited", .integer(Int64(waited)))]))
+        return JSONReply.response(resumed.json)
     }
 
     /// Retries, as a bulk action, the messages that have failed and were submitted in a time.
@@ -75,9 +67,7 @@ extension API {
             throw JSONBody.problem(
                 "Another endpoint has the origin \(endpoint.origin) too; use “sluice webhook replay \(endpoint.name)”.")
         }
-        var filter = CommandFilter(destination: endpoint.origin)
-        (filter.type, filter.statuses) = (CommandType.webhook, [.error, .tooManyTimes])
-        (filter.from, filter.before) = (since, try time("until"))
+        let filter = CommandFilter.undelivered(to: endpoint, from: since, before: try time("until"))
         return try await start(BulkAction(.retry, of: filter), request)
     }
 

@@ -1,10 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct WebhookListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,13 +23,14 @@ struct WebhookListCommand: AsyncParsableCommand {
         SignalHandling.exits()
         let (directory, store) = try data.store()
         let entries = try await WebhookEndpointList(data, directory, store).entries
+        let queue = QueueAccess(store, in: directory)
         var table = Table([
             ("NAME", .left), ("ORIGIN", .left), ("STATE", .left), ("FAILING SINCE", .left), ("LAST SUCCESS", .left),
             ("WAITING", .right),
         ])
         for entry in entries {
             let setting = entry.setting
-            let waiting = try Self.waiting(for: setting.origin, in: store)
+            let waiting = try queue.waitingMessages(to: setting.origin)
             if print.json {
                 let more: [JSONValue.Member] = [
                     .init("waiting", .integer(Int64(waiting))), .init("configured", .bool(entry.isConfigured)),
@@ -61,11 +60,5 @@ struct WebhookListCommand: AsyncParsableCommand {
             }
             if !entry.isConfigured { Diagnostics.say("“\(entry.setting.name)” is not in sluice.yaml") }
         }
-    }
-
-    private static func waiting(for origin: Destination, in store: SQLiteStore) throws(StoreError) -> Int {
-        try store.mapShards(or: 0) { shard throws(StoreError) in
-            try store.countHeldBack(shard: shard, type: CommandType.webhook, destination: origin)
-        }.reduce(0, +)
     }
 }

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct WebhookPauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,10 +22,10 @@ struct WebhookPauseCommand: AsyncParsableCommand {
     func run() async throws {
         let (directory, store) = try data.store()
         let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
-        let (setting, action) = try store.change(endpoint) { $0.pausedByPerson(now: .now) }
+        let (setting, isChanged) = try QueueAccess(store, in: directory).pauseWebhook(endpoint)
         if print.json {
-            Output.line(setting.json(isChanged: action != .none).bytes)
-        } else if action != .none {
+            Output.line(setting.json(isChanged: isChanged).bytes)
+        } else if isChanged {
             Output.line("\(setting.name): paused; “\(WebhookEndpointState.remedy(setting.name))” lets it go on")
         } else {
             Output.line("\(setting.name): was paused before, since \(setting.state.pause?.since ?? .zero)")

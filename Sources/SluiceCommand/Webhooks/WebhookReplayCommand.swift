@@ -24,9 +24,6 @@ struct WebhookReplayCommand: AsyncParsableCommand {
               sluice webhook replay https://billing.example.com --since 3d --yes --json
             """)
 
-    /// The statuses of a message that was not delivered.
-    private static let undelivered: Set<CommandStatus> = [.error, .tooManyTimes]
-
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var confirmation: Confirmation
@@ -50,9 +47,7 @@ struct WebhookReplayCommand: AsyncParsableCommand {
         let (directory, store) = try data.store()
         let list = try await WebhookEndpointList(data, directory, store)
         let endpoint = try list.endpoint(endpoint.name)
-        var filter = CommandFilter(destination: endpoint.origin)
-        (filter.type, filter.statuses) = (CommandType.webhook, Self.undelivered)
-        (filter.from, filter.before) = (since.time, until?.time ?? .now)
+        let filter = CommandFilter.undelivered(to: endpoint, from: since.time, before: until?.time ?? .now)
         let isNamed = list.sharesOrigin(endpoint)
         let selected = try CommandSelection.Selected(filter, store) { command in
             guard isNamed, let payload = try store.payload(command.id) else { return true }

@@ -1,9 +1,7 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct WebhookResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,9 +15,6 @@ struct WebhookResumeCommand: AsyncParsableCommand {
               sluice webhook resume https://billing.example.com
             """)
 
-    /// A worker that has read the pause holds its message back within this time.
-    private static let settlingTime: Duration = .seconds(1)
-
     @OptionGroup var data: DataOptions
     @OptionGroup var print: PrintOptions
     @OptionGroup var endpoint: WebhookEndpointArgument
@@ -27,18 +22,18 @@ struct WebhookResumeCommand: AsyncParsableCommand {
     func run() async throws {
         let (directory, store) = try data.store()
         let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
-        let (setting, action) = try store.change(endpoint) { $0.resumed() }
-        // Also where it was not paused: a resume that was killed may have left messages waiting.
-        var waited = try store.endWebhookWaits(setting.origin)
-        if action != .none, try store.hasWebhookClaims(setting.origin) {
-            try await Task.sleep(for: Self.settlingTime)
-            waited += try store.endWebhookWaits(setting.origin)
+        let queue = QueueAccess(store, in: directory)
+        var resumed = try queue.resumeWebhook(endpoint)
+        if resumed.mayHoldBack {
+            try await Task.sleep(for: ResumedWebhook.settlingTime)
+            try queue.endWaits(of: &resumed)
         }
         if print.json {
-            Output.line(setting.json(isChanged: action != .none, [.init("waited", .integer(Int64(waited)))]).bytes)
+            Output.line(resumed.json.bytes)
         } else {
+            let waited = resumed.waited
             Output.line(
-                "\(setting.name): \(action == .none ? "was not paused" : "goes on")"
+                "\(resumed.endpoint.name): \(resumed.isChanged ? "goes on" : "was not paused")"
                     + (waited > 0 ? "; \(waited) \(waited == 1 ? "message" : "messages") waited" : ""))
         }
         try data.warn(of: store)
