@@ -1,7 +1,6 @@
 public import Commands
 internal import NetworkControl
 internal import Store
-internal import Wire
 
 extension SluiceClient {
     /// Cancels a command: at once, or by a cancellation request where a worker has claimed it.
@@ -23,23 +22,12 @@ extension SluiceClient {
     /// - Parameter newest: the `seq` of the newest transition that the command must have; nil: any.
     /// - Throws: ``SluiceError``: also `notAllowed` where it has another.
     package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) async throws -> Bool {
-        let outcome = try await read { [clock] store throws(StoreError) in
-            guard try store.command(id) != nil else { return nil as CancelOutcome? }
-            return try store.cancel(id, ifNewest: newest, reason: reason, now: clock())
+        let now = clock()
+        let change = try await access { queue throws(StoreError) in
+            try queue.cancel(id, ifNewest: newest, reason: reason, now: now)
         }
-        switch outcome {
-        case nil: throw SluiceError.unknown(id)
-        case .cancelled(let effects):
-            send(effects, of: id)
-            return true
-        case .requested(let effects):
-            batcher.send(.cancelRequested, [id])
-            send(effects, of: id)
-            return false
-        case .ended(let status):
-            throw SluiceError(.notAllowed, "command \(id) has ended before, in status “\(status.word)”", id: id)
-        case .outdated: throw SluiceError(.notAllowed, "command \(id) has changed meanwhile", id: id)
-        }
+        try refuse(change, id, "be cancelled")
+        return change == .cancelled
     }
 
     /// Makes a command `new` that waits for its backoff, was cancelled, or was given up.
@@ -58,12 +46,11 @@ extension SluiceClient {
 
     /// As ``retry(_:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) async throws {
-        try await change(id, "be retried") { [clock] store throws(StoreError) in
-            if let effects = try store.retry(id, ifNewest: newest, by: actor, now: clock()) { return effects }
-            guard try store.command(id)?.type == CommandType.batch else { return nil }
-            let (count, effects) = try store.retryMembers(of: id, by: actor, now: clock())
-            return count == 0 ? nil : effects
+        let now = clock()
+        let change = try await access { queue throws(StoreError) in
+            try queue.retry(id, ifNewest: newest, by: actor, now: now)
         }
+        try refuse(change, id, "be retried")
     }
 
     /// Settles a command that is in doubt.
@@ -81,36 +68,25 @@ extension SluiceClient {
     package func resolve(
         _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) async throws {
-        let spool = Spool(directory: directory.spool)
-        try await change(id, "be resolved as \(status)") { [clock] store throws(StoreError) in
-            let effects = try store.resolve(id, ifNewest: newest, as: status, by: actor, now: clock())
-            // A delivered file is not sent again, so its spooled copy can go.
-            if effects != nil, status == .success, let payload = try store.payload(id) {
-                spool.discard(stored: payload)
-            }
-            return effects
+        let now = clock()
+        let change = try await access { queue throws(StoreError) in
+            try queue.resolve(id, ifNewest: newest, as: status, by: actor, now: now)
         }
+        try refuse(change, id, "be resolved as \(status)")
     }
 
-    private func change(
-        _ id: CommandID, _ change: String,
-        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Effects?
-    ) async throws {
-        let (effects, status) = try await read { store throws(StoreError) in
-            (try body(store), try store.command(id)?.status)
+    private func refuse(_ change: CommandChange, _ id: CommandID, _ verb: String) throws(SluiceError) {
+        guard case .refused(let refusal) = change else { return }
+        switch refusal {
+        case .unknown: throw SluiceError.unknown(id)
+        case .ended(let status):
+            throw SluiceError(.notAllowed, "command \(id) has ended before, in status “\(status.word)”", id: id)
+        case .outdated: throw SluiceError(.notAllowed, "command \(id) has changed meanwhile", id: id)
+        case .notAllowed(let status):
+            throw SluiceError(.notAllowed, "command \(id) \(status.clause) and cannot \(verb)", id: id)
+        case .noFailedMembers:
+            throw SluiceError(.notAllowed, "command \(id) is a batch without failed members", id: id)
         }
-        guard let status else { throw SluiceError.unknown(id) }
-        guard let effects else {
-            throw SluiceError(.notAllowed, "command \(id) \(status.clause) and cannot \(change)", id: id)
-        }
-        send(effects, of: id)
-    }
-
-    /// Tells the coordinator of a change, and of its effects on other commands.
-    private func send(_ effects: Effects, of id: CommandID) {
-        let (changed, requested) = effects.hints(without: id)
-        batcher.send(.changed, [id] + changed)
-        batcher.send(.cancelRequested, requested)
     }
 
     /// Changes the quality of service of a command that has not ended. A running command keeps its slot; the new
@@ -122,14 +98,14 @@ extension SluiceClient {
 
     /// As ``requalify(_:to:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func requalify(_ id: CommandID, ifNewest newest: Int64?, to qos: QualityOfService) async throws {
-        let (isChanged, status) = try await read { [clock] store throws(StoreError) in
-            (try store.requalify(id, ifNewest: newest, qos: qos, now: clock()), try store.command(id)?.status)
+        let now = clock()
+        let change = try await access { queue throws(StoreError) in
+            try queue.requalify(id, ifNewest: newest, to: qos, now: now)
         }
-        guard let status else { throw SluiceError.unknown(id) }
-        guard isChanged else {
+        if case .refused(.notAllowed(let status)) = change {
             throw SluiceError(.notAllowed, "command \(id) \(status.clause) and keeps its quality of service", id: id)
         }
-        batcher.send(.changed, [id])
+        try refuse(change, id, "change its quality of service")
     }
 
     // MARK: Pauses

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Store
-internal import Wire
+internal import Queue
 
 struct CancelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,22 +34,17 @@ struct CancelCommand: ParsableCommand {
     func run() throws {
         try SteeringRun(data: data, print: print).change(
             selection, qos: qos, in: [.new, .queued, .sent, .error, .blocked], verb: "Cancel"
-        ) { command, store in
-            switch try store.cancel(command.id, reason: "cancelled by a person", now: .now) {
-            case .cancelled(let effects): .done("cancelled", hint: .changed, effects: effects)
-            case .requested(let effects) where command.type == CommandType.flow:
-                .done(
-                    "cancellation requested; it ends when its running nodes have ended", hint: .cancelRequested,
-                    effects: effects)
-            case .requested(let effects) where command.type == CommandType.batch:
-                .done(
-                    "cancellation requested; its members are cancelled, and it ends when those that run have ended",
-                    hint: .cancelRequested, effects: effects)
-            case .requested(let effects):
-                .done("cancellation requested from its worker", hint: .cancelRequested, effects: effects)
-            case .ended(.cancelled): .done("was cancelled before", hint: nil)
-            case .ended(let status): .refused("has ended before, in status “\(status.word)”")
-            case .outdated: .refused("has changed in the meantime")
+        ) { command, queue in
+            switch try queue.cancel(command.id) {
+            case .cancellationRequested where command.type == CommandType.flow:
+                .done("cancellation requested; it ends when its running nodes have ended")
+            case .cancellationRequested where command.type == CommandType.batch:
+                .done("cancellation requested; its members are cancelled, and it ends when those that run have ended")
+            case .cancellationRequested: .done("cancellation requested from its worker")
+            case .refused(.ended(.cancelled)): .done("was cancelled before")
+            case .refused(.ended(let status)): .refused("has ended before, in status “\(status.word)”")
+            case .refused: .refused("has changed in the meantime")
+            default: .done("cancelled")
             }
         }
     }

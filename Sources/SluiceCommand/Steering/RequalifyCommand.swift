@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Store
-internal import Wire
+internal import Queue
 
 struct RequalifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -35,9 +34,9 @@ struct RequalifyCommand: ParsableCommand {
     func run() throws {
         try SteeringRun(data: data, print: print).change(
             selection, qos: fromQos, in: [.new, .queued, .sent, .error, .blocked], verb: "Make \(qos)"
-        ) { command, store in
-            try store.requalify(command.id, qos: qos, now: .now)
-                ? .done("is \(qos) now", hint: .changed)
+        ) { command, queue in
+            try queue.requalify(command.id, to: qos) == .requalified
+                ? .done("is \(qos) now")
                 : .refused("\(command.status.clause) and keeps its quality of service")
         }
     }

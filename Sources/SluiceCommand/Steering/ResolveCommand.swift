@@ -1,8 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
-internal import Store
-internal import Wire
+internal import Queue
 
 struct ResolveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -52,20 +50,13 @@ struct ResolveCommand: ParsableCommand {
     func validate() throws { try selection.check() }
 
     func run() throws {
-        let spool = Spool(directory: data.directory().spool)
         try SteeringRun(data: data, print: print).change(
             selection, in: [.inDoubt], verb: "Settle as \(verdict.status.word)"
-        ) { command, store in
-            guard command.status == .inDoubt,
-                let effects = try store.resolve(command.id, as: verdict.status, now: .now)
-            else {
+        ) { command, queue in
+            guard command.status == .inDoubt, try queue.resolve(command.id, as: verdict.status) == .resolved else {
                 return .refused("\(command.status.clause), and is not in doubt: there is nothing to resolve")
             }
-            // A delivered file is not sent again, so its spooled copy can go.
-            if verdict == .success, let payload = try store.payload(command.id) { spool.discard(stored: payload) }
-            return .done(
-                "\(verdict.status == .new ? "will be executed again" : "is \(verdict.status.word) now")",
-                hint: .changed, effects: effects)
+            return .done("\(verdict.status == .new ? "will be executed again" : "is \(verdict.status.word) now")")
         }
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
+internal import Queue
 internal import Store
-internal import Wire
 
 struct RetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -36,27 +36,24 @@ struct RetryCommand: ParsableCommand {
             selection, qos: qos, in: [.error, .tooManyTimes], verb: "Retry", Self.retry)
     }
 
-    static func retry(_ command: Command, _ store: SQLiteStore) throws -> SteeringRun.Outcome {
-        do throws(StoreError) {
-            if let effects = try store.retry(command.id, now: .now) {
-                return .done("will be run again", hint: .changed, effects: effects)
-            }
-        } catch {
+    static func retry(_ command: Command, _ queue: QueueAccess) throws -> SteeringRun.Outcome {
+        let change: CommandChange
+        do throws(StoreError) { change = try queue.retry(command.id) } catch {
             // Another command has taken its unique key since.
             guard error.code == .conflict else { throw error }
             return .refused(error.message)
         }
-        if command.type == CommandType.batch {
-            let (count, effects) = try store.retryMembers(of: command.id, by: Actor.person, now: .now)
-            guard count > 0 else {
-                return .refused(
-                    "is a batch without failed members; “sluice list --batch \(command.id)” shows its members")
-            }
+        switch change {
+        case .membersRetried(let count):
             let members = "\(count) failed member\(count == 1 ? "" : "s")"
-            return .done("waits again: \(members) will be run again", hint: nil, effects: effects)
+            return .done("waits again: \(members) will be run again")
+        case .refused(.noFailedMembers):
+            return .refused(
+                "is a batch without failed members; “sluice list --batch \(command.id)” shows its members")
+        case .refused where command.status == .inDoubt:
+            return .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")
+        case .refused: return .refused("\(command.status.clause) and cannot be retried")
+        default: return .done("will be run again")
         }
-        return command.status == .inDoubt
-            ? .refused("is in doubt: settle it with “sluice resolve \(command.id) --retry”")
-            : .refused("\(command.status.clause) and cannot be retried")
     }
 }

@@ -2,15 +2,13 @@ internal import Commands
 internal import Console
 internal import Queue
 internal import Store
-internal import Wire
 
 /// Changes the commands that a person has named, one by one. Prints a line for each, and tells the coordinator at
 /// the end, also after an error and at Ctrl-C.
 struct SteeringRun {
     enum Outcome {
-        /// Done, in words that follow the id; `hint` is what the coordinator has to know. `effects` are on other commands
-        /// too.
-        case done(String, hint: Hint.Kind?, effects: Effects = Effects())
+        /// In words that follow the id.
+        case done(String)
         case refused(String)
     }
 
@@ -20,7 +18,7 @@ struct SteeringRun {
     /// - Parameter body: changes one command and says what became of it.
     /// - Throws: ``ExitError``: `input` where a command does not exist, `usage` where a part of an id names
     ///   several, `failed` where a change was refused. The lines have been printed then.
-    func change(_ parts: [CommandIDPart], _ body: (Command, SQLiteStore) throws -> Outcome) throws {
+    func change(_ parts: [CommandIDPart], _ body: (Command, QueueAccess) throws -> Outcome) throws {
         let (_, store) = try data.store()
         try change(parts, store, body)
     }
@@ -33,7 +31,7 @@ struct SteeringRun {
     /// - Throws: as ``change(_:_:)``.
     func change(
         _ selection: CommandSelection, qos: QualityOfService? = nil, in statuses: Set<CommandStatus>, verb: String,
-        _ body: (Command, SQLiteStore) throws -> Outcome
+        _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
         let (_, store) = try data.store()
         guard selection.ids.isEmpty else { return try change(selection.ids, store, body) }
@@ -45,7 +43,7 @@ struct SteeringRun {
     /// - Throws: as ``change(_:_:)``.
     func change(
         _ selected: CommandSelection.Selected, _ confirmation: Confirmation, _ store: SQLiteStore, verb: String,
-        _ body: (Command, SQLiteStore) throws -> Outcome
+        _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
         try data.warn(of: store)
         guard !selected.ids.isEmpty else { return Diagnostics.say("no command matches; nothing was changed") }
@@ -58,14 +56,13 @@ struct SteeringRun {
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
+        let queue = QueueAccess(store, in: data.directory(), hints)
         var (done, refused) = (0, 0)
         for id in selected.ids {
             guard let command = try store.command(id), selected.statuses.contains(command.status) else { continue }
-            switch try body(command, store) {
-            case .done(let text, let hint, let effects):
+            switch try body(command, queue) {
+            case .done(let text):
                 done += 1
-                if let hint { hints.add(hint, id) }
-                hints.add(effects, of: id)
                 line(id, text, isDone: true)
                 if done.isMultiple(of: 100) { hints.send() }
             case .refused(let reason):
@@ -82,11 +79,12 @@ struct SteeringRun {
     }
 
     private func change(
-        _ parts: [CommandIDPart], _ store: SQLiteStore, _ body: (Command, SQLiteStore) throws -> Outcome
+        _ parts: [CommandIDPart], _ store: SQLiteStore, _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
+        let queue = QueueAccess(store, in: data.directory(), hints)
         var worst: ExitCode?
         for part in parts {
             let id: CommandID
@@ -103,11 +101,8 @@ struct SteeringRun {
                 line(part, "there is no such command in \(data.path)", isDone: false)
                 continue
             }
-            switch try body(command, store) {
-            case .done(let text, let hint, let effects):
-                if let hint { hints.add(hint, id) }
-                hints.add(effects, of: id)
-                line(id, text, isDone: true)
+            switch try body(command, queue) {
+            case .done(let text): line(id, text, isDone: true)
             case .refused(let reason):
                 worst = worst ?? .failed
                 line(id, reason, isDone: false)
