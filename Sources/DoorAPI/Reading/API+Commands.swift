@@ -4,6 +4,7 @@ internal import Door
 internal import HTTPTypes
 internal import Host
 internal import Hummingbird
+internal import Queue
 internal import Store
 
 extension API {
@@ -78,7 +79,7 @@ extension API {
         _ = try QueryReader(request, [])
         let id = try id(request)
         let details = try await details(id)
-        guard let result = details.result else {
+        guard let result = details.shownResult else {
             throw Problem(
                 .notFound, "no-result",
                 "Command \(id) is \(details.command.status) and has no result; only a command that has ended may have one."

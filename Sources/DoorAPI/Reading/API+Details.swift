@@ -6,25 +6,23 @@ internal import Queue
 internal import Store
 
 extension API {
+    /// A command that has waited for days at a link has thousands of transitions.
+    private static let maxTransitions = 100
+
     /// - Throws: 404 where there is no such command.
     func details(_ id: CommandID) async throws(Problem) -> CommandDetails {
-        guard let details = try await read({ store throws(StoreError) in try CommandDetails(id, in: store) }) else {
-            throw .noCommand(id)
+        let found = try await read { [client] _ throws(StoreError) in
+            try client.access.details(of: id, limit: Self.maxTransitions)
         }
-        return details
+        guard let found else { throw .noCommand(id) }
+        return found
     }
 
     /// - Throws: 404 where there is no such command.
     func representation(
         _ id: CommandID, hidden: CommandRepresentation.Hidden = .none
     ) async throws(Problem) -> CommandRepresentation {
-        let found = try await read { store throws(StoreError) in
-            try CommandDetails(id, in: store).map {
-                CommandRepresentation($0, shardCount: store.shardCount, hidden: hidden)
-            }
-        }
-        guard let found else { throw .noCommand(id) }
-        return found
+        CommandRepresentation(try await details(id), shardCount: client.store.shardCount, hidden: hidden)
     }
 
     /// Waits until a command is as wanted, and returns it as it is then.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import HTTPClient
-internal import Store
+internal import Queue
 
 /// A command as the API shows it, with its entity tag.
 struct CommandRepresentation: Sendable {
@@ -32,37 +32,5 @@ struct CommandRepresentation: Sendable {
         visible.result = nil
         if hidden == .payloadAndResult { visible.payload = nil }
         body = visible.json.bytes
-    }
-}
-
-extension CommandDetails {
-    /// Reads a command without the secrets of its payload and result. It blocks.
-    /// - Returns: nil where there is none.
-    init?(_ id: CommandID, in store: any CommandStore) throws(StoreError) {
-        guard let (command, timeline) = try Self.read(id, in: store) else { return nil }
-        self.init(command)
-        self.timeline = timeline
-        payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
-        result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
-        waits = try store.dependencies(of: id, limit: 20)
-        if command.type == CommandType.flow { flow = try store.flow(id) }
-        if command.type == CommandType.batch { batch = try store.batch(id) }
-    }
-
-    private static let maxReads = 5
-    /// A command that has waited for days at a link has thousands of transitions.
-    private static let maxTransitions = 100
-
-    /// Reads a command after its timeline, and both again where a transition came in between. So the entity tag is never of
-    /// a later transition than the status: a client that sends it in `If-Match` has seen that status.
-    private static func read(
-        _ id: CommandID, in store: any CommandStore
-    ) throws(StoreError) -> (command: Command, timeline: [Transition])? {
-        for read in 1...maxReads {
-            let timeline = try store.timeline(id, before: nil, limit: maxTransitions)
-            guard let command = try store.command(id) else { return nil }
-            if command.status == timeline.last?.status || read == maxReads { return (command, timeline) }
-        }
-        return nil
     }
 }

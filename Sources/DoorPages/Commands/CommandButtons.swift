@@ -3,9 +3,9 @@ internal import Commands
 /// The buttons for what the status of a command allows.
 struct CommandButtons {
     let visit: Visit
-    let details: CommandDetails
+    let shown: ShownCommand
 
-    private var command: Command { details.command }
+    private var command: Command { shown.command }
 
     var html: HTML {
         tag(.div, .class("acts"), .data("s", "acts")) {
@@ -27,7 +27,7 @@ struct CommandButtons {
         }
     }
 
-    private var fields: HTML { RowParts.hidden("seen", details.version) }
+    private var fields: HTML { RowParts.hidden("seen", shown.version) }
 
     private func button(
         _ text: String, _ verb: String, _ values: [(String, String)] = [], tone: String = "", asks: String? = nil,

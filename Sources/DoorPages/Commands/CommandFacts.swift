@@ -1,12 +1,13 @@
 internal import Commands
 internal import Console
+internal import Queue
 
 /// The properties of a command, as `sluice status` prints them.
 struct CommandFacts {
     let visit: Visit
-    let details: CommandDetails
+    let shown: ShownCommand
 
-    private var command: Command { details.command }
+    private var command: Command { shown.command }
 
     var html: HTML {
         tag(.section, .class("panel"), .the(.labelledBy, "facts-title")) {
@@ -49,11 +50,11 @@ struct CommandFacts {
 
     private var relations: HTML {
         var all = HTML()
-        if let order = details.order {
+        if let order = shown.details.order {
             let state = order.ahead.map { $0 == 0 ? "the next" : "\($0) before it" } ?? "holds it"
             all.append(fact("Ordering key") { tag(.bdi) { "\(order.key) (\(state))" } })
         }
-        if let flow = details.flow {
+        if let flow = shown.details.flow {
             all.append(
                 fact("Nodes") {
                     tag(.a, .href(visit.url(.flow(command.id)))) {
@@ -61,7 +62,7 @@ struct CommandFacts {
                     }
                 })
         }
-        if let batch = details.batch {
+        if let batch = shown.details.batch {
             all.append(
                 fact("Members") {
                     tag(.a, .href(visit.url(.batch(command.id)))) {
@@ -72,12 +73,12 @@ struct CommandFacts {
         if let id = command.batch {
             all.append(fact("Batch") { tag(.a, .href(visit.url(.batch(id)))) { id.description } })
         }
-        if let waits = details.dependencies {
+        if let waits = shown.details.waits {
             if let flow = waits.flow {
                 all.append(
-                    fact(details.isOfBatch ? "After the batch" : "Flow") {
-                        tag(.a, .href(visit.url(details.isOfBatch ? .batch(flow) : .flow(flow)))) {
-                            tag(.bdi) { details.isOfBatch ? flow.description : waits.name ?? "callback" }
+                    fact(shown.isOfBatch ? "After the batch" : "Flow") {
+                        tag(.a, .href(visit.url(shown.isOfBatch ? .batch(flow) : .flow(flow)))) {
+                            tag(.bdi) { shown.isOfBatch ? flow.description : waits.name ?? "callback" }
                         }
                     })
             }

@@ -17,8 +17,8 @@ struct OneCommandPage: Sendable {
     private static func show(_ visit: Visit) async throws -> Response {
         let id = try id(of: visit)
         let before = visit.request.query["before"].flatMap { Int64($0) }
-        guard let details = try await CommandDetails.read(id, before: before, visit) else { throw missing(id) }
-        return CommandView(visit: visit, details: details, before: before).response
+        guard let shown = try await ShownCommand.read(id, before: before, visit) else { throw missing(id) }
+        return CommandView(visit: visit, shown: shown, before: before).response
     }
 
     private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
@@ -30,7 +30,7 @@ struct OneCommandPage: Sendable {
         // Retry and the settlement of a doubt act on what their reader saw; a cancellation says the same in any status.
         let (command, version) = try await visit.services.store { store throws(StoreError) in
             let command = try store.command(id)
-            return (command, try CommandDetails.version(of: id, store))
+            return (command, try ShownCommand.version(of: id, store))
         }
         guard let command else { throw missing(id) }
         if let seen = form["seen"], seen != version {

@@ -4,14 +4,14 @@ internal import Queue
 /// Why a command does not run, or how it ended, and what a person can do: the first sentence is the answer.
 struct CommandReasons {
     let visit: Visit
-    let details: CommandDetails
+    let shown: ShownCommand
 
-    private var command: Command { details.command }
+    private var command: Command { shown.command }
 
     var html: HTML {
         if let end { return sentence(end.text, end.remedy, isFirst: true) }
         var all = HTML()
-        for (index, reason) in details.reasons.enumerated() {
+        for (index, reason) in shown.reasons.enumerated() {
             all.append(sentence(text(of: reason), reason.remedy, isFirst: index == 0))
             if let link = link(reason) {
                 all.append(tag(.p) { tag(.a, .href(visit.url(link.page))) { link.text } })

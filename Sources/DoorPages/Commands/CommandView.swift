@@ -1,30 +1,31 @@
 internal import Commands
 internal import Console
 internal import Hummingbird
+internal import Queue
 
 /// One command: why it waits, its timeline, its payload and its result.
 struct CommandView {
     let visit: Visit
-    let details: CommandDetails
+    let shown: ShownCommand
     /// The timeline's page ends before the transition with this `seq`; nil: the newest page.
     var before: Int64?
 
-    private var command: Command { details.command }
+    private var command: Command { shown.command }
     private var url: PageURLs { visit.url }
-    private var name: String { details.name ?? command.type }
+    private var name: String { shown.name ?? command.type }
 
     var response: Response {
         visit.page(name, .commands) {
             head
             why
-            CommandFacts(visit: visit, details: details).html
+            CommandFacts(visit: visit, shown: shown).html
             timeline
-            text("Payload", details.payload, id: "payload")
-            text("Result", details.result, id: "result")
-            if !details.errorOutput.isEmpty {
+            text("Payload", shown.payload, id: "payload")
+            text("Result", shown.result, id: "result")
+            if !shown.errorOutput.isEmpty {
                 tag(.section, .class("panel")) {
                     tag(.h2) { "Error output" }
-                    tag(.pre) { details.errorOutput.joined(separator: "\n") }
+                    tag(.pre) { shown.errorOutput.joined(separator: "\n") }
                 }
             }
         }
@@ -45,7 +46,7 @@ struct CommandView {
                     }
                 }
             }
-            if visit.mayControl { CommandButtons(visit: visit, details: details).html }
+            if visit.mayControl { CommandButtons(visit: visit, shown: shown).html }
         }
     }
 
@@ -60,7 +61,7 @@ struct CommandView {
 
     private var why: HTML {
         tag(.section, .class("panel"), .the(.label, "Why"), .data("s", "why")) {
-            CommandReasons(visit: visit, details: details).html
+            CommandReasons(visit: visit, shown: shown).html
             if command.total > 0, command.status == .sent || command.status == .queued {
                 RowParts.progress(command.offset, of: command.total, label: "Progress")
             }
@@ -73,8 +74,8 @@ struct CommandView {
             tag(.div, .data("s", "timeline")) {
                 pageLinks
                 tag(.ol, .class("time")) {
-                    for (index, transition) in details.timeline.enumerated() {
-                        row(transition, after: index > 0 ? details.timeline[index - 1] : details.previous)
+                    for (index, transition) in shown.details.timeline.enumerated() {
+                        row(transition, after: index > 0 ? shown.details.timeline[index - 1] : shown.details.previous)
                     }
                 }
             }
@@ -82,7 +83,7 @@ struct CommandView {
     }
 
     private var pageLinks: HTML {
-        let earlier = details.previous == nil ? nil : details.timeline.first?.seq
+        let earlier = shown.details.previous == nil ? nil : shown.details.timeline.first?.seq
         guard earlier != nil || before != nil else { return HTML() }
         return tag(.p, .class("more")) {
             if let earlier {

@@ -1,3 +1,4 @@
+internal import Commands
 internal import NIOCore
 internal import NIOHTTP1
 

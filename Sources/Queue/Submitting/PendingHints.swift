@@ -25,16 +25,6 @@ package final class PendingHints: Sendable {
 
     package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
 
-    /// Adds the effects of a change on other commands.
-    /// - Parameter id: the command that was changed, which has a hint of its own; nil where there is none.
-    package func add(_ effects: Effects, of id: CommandID?) {
-        let (changed, requested) = effects.hints(without: id)
-        pending.withLock { pending in
-            for id in changed { pending.append((.changed, id)) }
-            for id in requested { pending.append((.cancelRequested, id)) }
-        }
-    }
-
     /// Sends what was added since the last call, as ``HintSender/send(_:_:in:)`` does.
     package func send() {
         let hints = pending.withLock { pending in

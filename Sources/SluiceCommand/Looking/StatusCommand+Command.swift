@@ -1,34 +1,23 @@
 internal import Commands
 internal import Console
-internal import HTTPClient
-internal import Operations
 internal import Queue
 internal import Store
 
 /// The status of one command: its fields, its relations and its timeline.
 extension StatusCommand {
     func show(_ id: CommandID, _ store: any CommandStore) throws {
-        guard let command = try store.command(id) else {
+        guard let details = try QueueAccess(store, in: data.directory()).details(of: id, limit: nil) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        let timeline = try store.timeline(id)
-        let place = try store.orderingKey(of: id)
-        var details = CommandDetails(command)
-        details.timeline = timeline
-        details.payload = try store.payload(id).map { HTTPHeaderRedaction.shown(JSONValue(stored: $0)) }
-        details.waits = try store.dependencies(of: id, limit: 20)
-        details.flow = try store.flow(id)
-        details.batch = try store.batch(id)
-        details.result = try store.result(id).map { HTTPHeaderRedaction.shown(result: JSONValue(stored: $0)) }
         if print.json { return Output.line(details.json.bytes) }
-        for (name, value) in facts(command) + Self.facts(details.waits, details.flow, details.batch, place) {
+        for (name, value) in facts(details.command) + Self.relations(details) {
             Output.line(pad(name) + value)
         }
-        if let payload = details.payload { Output.line(pad("payload") + payload.text) }
-        if let result = details.result { Output.line(pad("result") + result.text) }
+        if let payload = details.shownPayload { Output.line(pad("payload") + payload.text) }
+        if let result = details.shownResult { Output.line(pad("result") + result.text) }
         Output.line("")
         var table = Table([("AT", .left), ("STATUS", .left), ("WORKER", .right), ("CLAIM", .right), ("REASON", .left)])
-        for transition in timeline {
+        for transition in details.timeline {
             table.add([
                 transition.at.description, transition.status.word, transition.seat.map { "\($0)" } ?? "-",
                 "\(transition.claim)", transition.reason ?? "",
@@ -37,17 +26,15 @@ extension StatusCommand {
         for line in table.lines { Output.line(line) }
     }
 
-    private static func facts(
-        _ waits: CommandDependencies?, _ flow: FlowState?, _ batch: BatchState?, _ place: OrderingKeyState?
-    ) -> [(String, String)] {
+    private static func relations(_ details: CommandDetails) -> [(String, String)] {
         var facts: [(String, String)] = []
-        if let place {
+        if let place = details.order {
             let state =
                 place.ahead.map { $0 == 0 ? "the next" : "\($0) \($0 == 1 ? "waits" : "wait") before it" }
                 ?? "held by this command"
             facts.append(("ordering key", "\(place.key); \(state)"))
         }
-        if let flow {
+        if let flow = details.flow {
             let failed = flow.failed > 0 ? ", \(Figures.grouped(Int64(flow.failed))) failed" : ""
             facts.append(
                 (
@@ -56,7 +43,7 @@ extension StatusCommand {
                         + "“sluice flow \(flow.command.id)” shows them"
                 ))
         }
-        if let batch {
+        if let batch = details.batch {
             let failed = batch.failed > 0 ? ", \(Figures.grouped(Int64(batch.failed))) failed" : ""
             let seal = batch.isSealed ? "" : "; it takes more until “sluice batch seal \(batch.command.id)”"
             facts.append(
@@ -65,10 +52,10 @@ extension StatusCommand {
                     "\(Figures.grouped(Int64(batch.members - batch.open))) of \(Figures.grouped(Int64(batch.members))) ended\(failed)\(seal)"
                 ))
         }
-        if let id = waits?.flow {
-            facts.append(("flow", "\(id)\(waits?.name.map { ", node “\($0)”" } ?? ", callback")"))
+        if let waits = details.waits, let id = waits.flow {
+            facts.append(("flow", "\(id)\(waits.name.map { ", node “\($0)”" } ?? ", callback")"))
         }
-        if let waits, waits.open > 0 {
+        if let waits = details.waits, waits.open > 0 {
             let names = waits.parents.prefix(5).map { $0.name ?? $0.command.id.description }
             let more = waits.open > names.count ? " and \(waits.open - names.count) more" : ""
             facts.append(("waits for", names.joined(separator: ", ") + more))

@@ -1,5 +1,3 @@
-package import Commands
-
 /// Removes secrets from headers, URLs and payloads that are displayed.
 package enum HTTPHeaderRedaction {
     package static let replacement = "[redacted]"
@@ -7,7 +5,10 @@ package enum HTTPHeaderRedaction {
     /// Whether the values of a header are secrets, by its name. In doubt they are.
     package static func isSecret(_ name: some StringProtocol) -> Bool {
         let name = name.utf8.map { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "Z") ? $0 | 0x20 : $0 }
-        return secretNames.contains(name) || secretWords.contains { name[...].firstRange(ofBytes: $0) != nil }
+        return secretNames.contains(name)
+            || secretWords.contains { word in
+                name.indices.contains { name[$0...].starts(with: word) }
+            }
     }
 
     private static let secretNames = ["cookie", "set-cookie", "apikey"].map { Array($0.utf8) }

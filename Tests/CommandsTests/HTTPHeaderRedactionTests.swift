@@ -1,5 +1,4 @@
 import Commands
-import HTTPClient
 import Testing
 
 @Suite struct HTTPHeaderRedactionTests {
