@@ -4,6 +4,7 @@ internal import Door
 internal import HTTPClient
 internal import HTTPTypes
 internal import Hummingbird
+internal import Queue
 internal import Store
 
 extension API {
@@ -20,10 +21,7 @@ extension API {
     /// The flows that have not ended, the newest first. Ended ones are commands of the type `flow`.
     @Sendable private func listFlows(_ request: DoorRequest) async throws -> Response {
         let limit = try QueryReader(request, ["limit"]).limit(default: 100)
-        let flows = try await read { store throws(StoreError) in
-            try store.mapShards(or: []) { shard throws(StoreError) in try store.openFlows(shard: shard, limit: limit) }
-        }
-        let newest = flows.flatMap { $0 }.sorted { $0.command.id > $1.command.id }.prefix(limit)
+        let newest = try await read { [client] _ throws(StoreError) in try client.access.openFlows(limit: limit) }
         return JSONReply.response(["flows": .array(newest.map { .object(FlowJSON.members(of: $0)) })])
     }
 
@@ -33,13 +31,12 @@ extension API {
         let limit = try query.limit(default: 1000)
         let position = try query.value("cursor", "the cursor of a page before") { Int64($0) } ?? 0
         let id = try id(request)
-        let found = try await read { store throws(StoreError) in
-            try store.flow(id).map { flow throws(StoreError) in
-                (flow, try store.flowNodes(id, after: position, limit: limit))
-            }
+        let found = try await read { [client] _ throws(StoreError) in
+            try client.access.flow(id, after: position, limit: limit)
         }
-        guard let (flow, nodes) = found else { throw try await notOfType(id, "flow") }
-        let next = nodes.count == limit ? nodes.last.map { "\($0.position)" } : nil
+        let details = try Self.found(found, id, "flow")
+        let (flow, nodes) = (details.flow, details.nodes)
+        let next = details.next.map { "\($0)" }
         let names = Dictionary(nodes.map { ($0.position, $0.name) }, uniquingKeysWith: { first, _ in first })
         let body =
             FlowJSON.members(of: flow) + [
@@ -53,19 +50,22 @@ extension API {
     @Sendable private func showBatch(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let id = try id(request)
-        guard let batch = try await read({ store throws(StoreError) in try store.batch(id) }) else {
-            throw try await notOfType(id, "batch")
-        }
-        return JSONReply.response(BatchJSON.value(of: batch))
+        let found = try await read { [client] _ throws(StoreError) in try client.access.batch(id) }
+        return JSONReply.response(BatchJSON.value(of: try Self.found(found, id, "batch")))
     }
 
-    private func notOfType(_ id: CommandID, _ type: String) async throws -> Problem {
-        guard let command = try await read({ store throws(StoreError) in try store.command(id) }) else {
-            return .noCommand(id)
+    /// - Throws: 404 for a command of another type.
+    private static func found<Value>(
+        _ reading: CompositeReading<Value>, _ id: CommandID, _ type: String
+    ) throws(Problem) -> Value {
+        switch reading {
+        case .found(let value): return value
+        case .missing: throw .noCommand(id)
+        case .other(let command, _):
+            throw Problem(
+                .notFound, "command-not-found",
+                "Command \(id) is of the type “\(command.type)”, not a \(type); ask for it as a command.")
         }
-        return Problem(
-            .notFound, "command-not-found",
-            "Command \(id) is of the type “\(command.type)”, not a \(type); ask for it as a command.")
     }
 
     @Sendable private func listSchedules(_ request: DoorRequest) async throws -> Response {

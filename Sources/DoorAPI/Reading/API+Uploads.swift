@@ -2,6 +2,7 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
+internal import Queue
 internal import Store
 internal import Uploads
 
@@ -23,14 +24,10 @@ extension API {
         let cursor = try query.value("cursor", "the cursor of a page before") { text in
             PageCursor(text).flatMap { $0.order == .newestFirst ? $0 : nil }
         }
-        let found = try await read { store throws(StoreError) in
-            try store.mapShards(or: []) { shard throws(StoreError) in
-                try store.uploads(
-                    shard: shard, state: state, order: .newestFirst, after: cursor?.after, limit: limit + 1)
-            }.flatMap { $0 }.sorted { $0.id > $1.id }
+        let (page, hasMore) = try await read { [client] _ throws(StoreError) in
+            try client.access.uploads(state, after: cursor?.after, limit: limit)
         }
-        let page = found.prefix(limit)
-        let next = found.count > limit ? page.last.map { PageCursor(.newestFirst, after: $0.id).text } : nil
+        let next = hasMore ? page.last.map { PageCursor(.newestFirst, after: $0.id).text } : nil
         return JSONReply.response(
             ["uploads": .array(page.map(\.json)), "next": next.map { .string($0) } ?? .null],
             fields: JSONReply.next(next, of: request))
@@ -63,7 +60,7 @@ extension API {
     private func upload(_ request: DoorRequest, with scope: Scope) async throws -> Upload {
         let unknown = Problem(.notFound, "upload-not-found", "There is no such upload; it may have expired.")
         guard let id = CommandID(request.parameters["id"] ?? ""),
-            let upload = try await read({ store throws(StoreError) in try store.upload(id) }),
+            let upload = try await read({ [client] _ throws(StoreError) in try client.access.upload(id) }),
             let principal = request.principal,
             principal.scopes.contains(scope)
                 || principal.owns(upload) && principal.scopes.contains(.upload)

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Hummingbird
+internal import Queue
 
 /// One batch: its members by status, those that failed, and the commands that run after it.
 struct BatchView {

@@ -88,7 +88,7 @@ struct BatchesPage: Sendable {
 
     private static func show(_ visit: Visit) async throws -> Response {
         let id = try id(of: visit)
-        let found = try await visit.services.store { store throws(StoreError) in try BatchDetails.read(id, store) }
+        let found = try await visit.services.queue { queue throws(StoreError) in try queue.batchDetails(of: id) }
         guard let details = found else {
             throw Problem(.notFound, "not-found", "There is no batch \(id); a member has a page of a command.")
         }

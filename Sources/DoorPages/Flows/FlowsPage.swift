@@ -3,6 +3,7 @@ internal import Console
 internal import Door
 internal import Host
 internal import Hummingbird
+internal import Queue
 internal import Store
 
 /// The flows: the list, and one of them.
@@ -17,21 +18,8 @@ struct FlowsPage: Sendable {
 
     private static func list(_ visit: Visit) async throws -> Response {
         let after = visit.request.query["before"].flatMap { CommandID($0) }
-        let (flows, next) = try await visit.services.store { store throws(StoreError) in
-            var filter = CommandFilter()
-            filter.type = CommandType.flow
-            var flows: [FlowState] = []
-            // Open flows have an index; the ended ones are looked for from the newest on.
-            if after == nil {
-                for shard in 0..<store.shardCount { flows += try store.openFlows(shard: shard, limit: shown) }
-            }
-            let page = try store.page(
-                filter, order: .newestFirst, after: after, limit: shown, until: .now + .milliseconds(250))
-            let known = Set(flows.map(\.command.id))
-            for command in page.commands where !known.contains(command.id) {
-                if let flow = try store.flow(command.id) { flows.append(flow) }
-            }
-            return (flows.sorted { $0.command.id > $1.command.id }, page.next)
+        let (flows, next) = try await visit.services.queue { queue throws(StoreError) in
+            try queue.flows(after: after, limit: shown, within: .milliseconds(250))
         }
         return visit.page("Flows", .flows) {
             tag(.h1, .class("hide")) { "Flows" }
@@ -93,17 +81,16 @@ struct FlowsPage: Sendable {
         }
         let after = visit.request.query["after"].flatMap { Int64($0) } ?? 0
         let isDrawing = visit.request.query["drawing"] == "yes"
-        let found = try await visit.services.store { store throws(StoreError) -> (FlowState, [FlowNodeState])? in
-            guard let flow = try store.flow(id) else { return nil }
-            let limit = isDrawing ? FlowDrawing.maxNodes : maxNodes
-            return (flow, try store.flowNodes(id, after: max(after, 0), limit: limit))
+        let limit = isDrawing ? FlowDrawing.maxNodes : maxNodes
+        let found = try await visit.services.queue { queue throws(StoreError) in
+            try queue.flow(id, after: after, limit: limit)
         }
-        guard let (flow, nodes) = found else {
+        guard case .found(let details) = found else {
             throw Problem(.notFound, "not-found", "There is no flow \(id); a node has a page of a command.")
         }
         return FlowView(
-            visit: visit, flow: flow, nodes: nodes, isDrawing: isDrawing, isFirstPage: after <= 0,
-            hasMore: !isDrawing && nodes.count == maxNodes
+            visit: visit, flow: details.flow, nodes: details.nodes, isDrawing: isDrawing, isFirstPage: after <= 0,
+            hasMore: !isDrawing && details.next != nil
         ).response
     }
 }

@@ -3,6 +3,7 @@ internal import Console
 internal import Door
 internal import Hummingbird
 internal import Logging
+internal import Queue
 internal import Store
 internal import Uploads
 
@@ -17,10 +18,11 @@ struct UploadsPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (open, over, tokens) = try await visit.services.store { store throws(StoreError) in
-            let open = try newest(store, .open)
-            let over = try newest(store, .complete) + newest(store, .ended)
-            return (open, over, try UploadRow.tokens(of: open + over, store))
+        let (open, over, tokens) = try await visit.services.queue { queue throws(StoreError) in
+            let open = try queue.uploads(.open, limit: shown).uploads
+            let over =
+                try queue.uploads(.complete, limit: shown).uploads + queue.uploads(.ended, limit: shown).uploads
+            return (open, over, try UploadRow.tokens(of: open + over, queue.store))
         }
         let spool = await SpoolView.read(visit)
         return visit.page("Uploads", .uploads) {
@@ -34,15 +36,6 @@ struct UploadsPage: Sendable {
                 "Ended", "over", Array(over.sorted { $0.updatedAt > $1.updatedAt }.prefix(shown)), tokens, visit,
                 empty: "No upload has ended yet.")
         }
-    }
-
-    /// The newest uploads of all shards.
-    private static func newest(_ store: any CommandStore, _ state: UploadState) throws(StoreError) -> [Upload] {
-        var all: [Upload] = []
-        for shard in 0..<store.shardCount {
-            all += try store.uploads(shard: shard, state: state, order: .newestFirst, after: nil, limit: shown)
-        }
-        return Array(all.sorted { $0.id > $1.id }.prefix(shown))
     }
 
     private static func list(

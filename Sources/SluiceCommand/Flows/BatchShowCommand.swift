@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Queue
 internal import Store
 
 struct BatchShowCommand: ParsableCommand {
@@ -34,11 +35,12 @@ struct BatchShowCommand: ParsableCommand {
 
     static func batch(_ part: CommandIDPart, _ store: any CommandStore, _ data: DataOptions) throws -> BatchState {
         let id = try store.id(of: part)
-        if let batch = try store.batch(id) { return batch }
-        guard let command = try store.command(id) else {
-            throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        switch try QueueAccess(store, in: data.directory()).batch(id) {
+        case .found(let batch): return batch
+        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        case .other(let command, _):
+            throw ExitError(
+                .input, "command \(id) is of type “\(command.type)”, not a batch; “sluice status \(id)” shows it")
         }
-        throw ExitError(
-            .input, "command \(id) is of type “\(command.type)”, not a batch; “sluice status \(id)” shows it")
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Queue
 internal import Store
 
 struct FlowShowCommand: ParsableCommand {
@@ -37,18 +38,17 @@ struct FlowShowCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (_, store) = try data.store()
+        let (directory, store) = try data.store()
         let id = try store.id(of: id)
-        guard let flow = try store.flow(id) else {
-            guard let command = try store.command(id) else {
-                throw ExitError(.input, "there is no command \(id) in \(data.path)")
-            }
+        let (flow, nodes): (FlowState, [FlowNodeState])
+        switch try QueueAccess(store, in: directory).flow(id, limit: nil) {
+        case .found(let details): (flow, nodes) = (details.flow, details.nodes)
+        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        case .other(let command, let owner):
             let advice =
-                try store.dependencies(of: id, limit: 0)?.flow.map { "; it belongs to the flow \($0)" }
-                ?? "; “sluice status \(id)” shows it"
+                owner.map { "; it belongs to the flow \($0)" } ?? "; “sluice status \(id)” shows it"
             throw ExitError(.input, "command \(id) is of type “\(command.type)”, not a flow\(advice)")
         }
-        let nodes = try Self.nodes(of: id, store)
         let lines: [String]
         if dot {
             lines = FlowGraph.lines(flow, nodes)
@@ -60,14 +60,5 @@ struct FlowShowCommand: ParsableCommand {
         }
         for line in lines { Output.line(line) }
         try data.warn(of: store)
-    }
-
-    private static func nodes(of flow: CommandID, _ store: SQLiteStore) throws -> [FlowNodeState] {
-        var nodes: [FlowNodeState] = []
-        while true {
-            let page = try store.flowNodes(flow, after: nodes.last?.position ?? 0, limit: 1000)
-            if page.isEmpty { return nodes }
-            nodes += page
-        }
     }
 }

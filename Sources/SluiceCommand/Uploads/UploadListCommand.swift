@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Door
+internal import Queue
 internal import Store
 
 struct UploadListCommand: ParsableCommand {
@@ -29,20 +30,16 @@ struct UploadListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (_, store) = try data.store()
-        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.uploads(shard: shard, state: state, order: .newestFirst, after: nil, limit: limit + 1)
-        }
-        let found = shards.joined().sorted { $0.id > $1.id }
-        let uploads = found.prefix(limit)
+        let (directory, store) = try data.store()
+        let (uploads, hasMore) = try QueueAccess(store, in: directory).uploads(state, limit: limit)
         if print.json {
             for upload in uploads { Output.line(upload.json.bytes) }
         } else if uploads.isEmpty {
             Diagnostics.say("no uploads\(state.map { " that are \($0.name)" } ?? "")")
         } else {
-            show(Array(uploads))
+            show(uploads)
         }
-        if found.count > limit {
+        if hasMore {
             Output.flush()
             Diagnostics.say("these are the newest \(limit) uploads, and there are more; --limit prints up to 1000")
         }

@@ -1,31 +1,28 @@
-internal import Commands
+package import Commands
 internal import Host
-internal import Store
+package import Store
 
-/// Everything that the page of a batch shows.
-struct BatchDetails: Sendable {
+/// A batch with its members by status, those that have failed, and its callbacks.
+package struct BatchDetails: Sendable {
     private static let maxCounted = 20_000
     private static let time: Duration = .milliseconds(250)
     private static let maxCallbacks = 10
     private static let maxFailed = 10
 
-    var batch: BatchState
+    package let batch: BatchState
     /// The members that were counted.
-    var members: [CommandStatus: Int] = [:]
+    package private(set) var members: [CommandStatus: Int] = [:]
     /// False where members were not counted, because there are many.
-    var isComplete = false
+    package private(set) var isComplete = false
     /// The newest members that have failed.
-    var failed: [Command] = []
+    package private(set) var failed: [Command] = []
     /// The commands that run after the end of the batch, and the end that each waits for; nil where it has come.
-    var callbacks: [(command: Command, condition: DependencyCondition?)] = []
+    package private(set) var callbacks: [(command: Command, condition: DependencyCondition?)] = []
 
-    /// - Returns: nil where there is no such batch.
-    static func read(_ id: CommandID, _ store: any CommandStore) throws(StoreError) -> BatchDetails? {
-        guard let batch = try store.batch(id) else { return nil }
-        var details = BatchDetails(batch: batch)
-        try details.count(store)
-        try details.findCallbacks(store)
-        return details
+    fileprivate init(batch: BatchState, in store: any CommandStore) throws(StoreError) {
+        self.batch = batch
+        try count(store)
+        try findCallbacks(store)
     }
 
     private mutating func count(_ store: any CommandStore) throws(StoreError) {
@@ -61,5 +58,13 @@ struct BatchDetails: Sendable {
             else { continue }
             callbacks.append((command, waits.open > 0 ? waits.parents.first?.condition : nil))
         }
+    }
+}
+
+extension QueueAccess {
+    /// A batch with its members: nil where there is no such batch. It takes up to half a second.
+    package func batchDetails(of id: CommandID) throws(StoreError) -> BatchDetails? {
+        guard let batch = try store.batch(id) else { return nil }
+        return try BatchDetails(batch: batch, in: store)
     }
 }
