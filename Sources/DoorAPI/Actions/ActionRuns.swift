@@ -3,7 +3,6 @@ package import Door
 internal import HTTPTypes
 internal import Host
 package import Queue
-internal import Store
 
 /// The bulk actions of a door: each changes all commands that a filter admits, page by page, in the background.
 ///

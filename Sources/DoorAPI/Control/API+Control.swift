@@ -4,7 +4,6 @@ internal import Door
 internal import HTTPTypes
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 extension API {
     var controlEndpoints: [Endpoint] {

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Commands
-internal import Store
 
 /// The commands that a subcommand lists or changes, by what they are. The quality of service is an option of its own,
 /// because `requalify` has two.

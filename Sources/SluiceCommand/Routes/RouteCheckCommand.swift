@@ -3,7 +3,6 @@ internal import Commands
 internal import Door
 internal import Glibc
 internal import Host
-internal import Store
 internal import Uploads
 internal import Work
 

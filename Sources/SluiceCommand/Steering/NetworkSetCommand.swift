@@ -3,7 +3,6 @@ internal import Commands
 internal import Console
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 struct NetworkSetCommand: ParsableCommand {
     enum Level: String, ExpressibleByArgument, CaseIterable {

@@ -3,7 +3,6 @@ internal import Commands
 internal import HTTPClient
 internal import Operations
 internal import Queue
-internal import Store
 internal import Work
 
 struct PutCommand: AsyncParsableCommand {

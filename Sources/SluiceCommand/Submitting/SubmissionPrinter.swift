@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Host
 internal import Queue
-internal import Store
 
 /// Submits drafts that have been checked, and prints each UUID once it is durable. A command that existed
 /// already is marked in the JSON, and otherwise named on standard error.

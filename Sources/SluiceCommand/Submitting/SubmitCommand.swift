@@ -3,7 +3,6 @@ internal import Commands
 internal import Glibc
 internal import Operations
 internal import Queue
-internal import Store
 internal import Work
 
 struct SubmitCommand: AsyncParsableCommand {

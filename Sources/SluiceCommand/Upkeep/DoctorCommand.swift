@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
