@@ -390,7 +390,7 @@ let package = Package(
             "Queue",
             [
                 "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Operations", "Settings", "Store",
-                "TestSupport", "Work",
+                "TestSupport", "Wire", "Work",
             ]),
         tests(
             "SluiceCommand",
