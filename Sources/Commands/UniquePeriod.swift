@@ -65,3 +65,13 @@ extension Command {
         uniqueKey != nil && !uniqueFor.isGivenUp(in: status) && !uniqueFor.hasLapsed(since: createdAt, at: now)
     }
 }
+
+/// The unique keys of commands that requests with an `Idempotency-Key` have made.
+///
+/// A request may be repeated with another type or ordering key, which the index of unique keys takes for another key, and
+/// after its command has given the key up. So these keys have an index of their own, and the door looks there first. It
+/// is the only process that makes such keys, and one door has a data directory.
+package enum RequestKey {
+    /// Every such key begins with it.
+    package static let prefix = "idempotency:"
+}

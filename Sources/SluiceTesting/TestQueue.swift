@@ -1,4 +1,5 @@
 public import Commands
+internal import Host
 internal import Logging
 internal import Operations
 internal import Store

@@ -1,4 +1,5 @@
-package import Store
+package import Commands
+internal import Store
 
 /// Asks the site whether an upload may be created.
 package protocol UploadAdmission: Sendable {

@@ -1,4 +1,5 @@
-package import Store
+package import Commands
+internal import Store
 
 /// The statements of a request that sends bytes to an upload.
 package struct UploadAppend: Sendable, Equatable {

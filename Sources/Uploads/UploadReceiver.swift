@@ -1,4 +1,5 @@
-package import Store
+package import Commands
+internal import Store
 
 /// Takes the bytes of one request. The body of ``UploadService/append(_:to:_:)`` uses it, one call after the other.
 package protocol UploadReceiver: AnyObject {

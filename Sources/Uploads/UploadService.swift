@@ -1,5 +1,5 @@
 package import Commands
-package import Store
+internal import Store
 
 /// The uploads of a data directory, below all protocols.
 ///

@@ -1,7 +1,7 @@
-internal import Commands
+package import Commands
 internal import Host
 internal import Metrics
-package import Store
+internal import Store
 internal import Synchronization
 
 /// Counts of an ``UploadEngine`` since its start, for metrics.

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import Sluice
 import Store
 import Synchronization

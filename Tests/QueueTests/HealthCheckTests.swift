@@ -1,5 +1,6 @@
 import Commands
 import Glibc
+import Host
 import Store
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Commands
+import Host
 import Queue
 import Store
 import TestSupport

@@ -1,4 +1,5 @@
 import Glibc
+import Host
 import Sluice
 import Store
 import Synchronization

@@ -1,6 +1,6 @@
 package import Commands
 internal import Glibc
-internal import Host
+package import Host
 package import Store
 
 /// The number of a coordinator. Workers obey the greatest that they have heard, so it grows with each start.

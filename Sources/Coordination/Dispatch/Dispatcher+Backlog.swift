@@ -1,7 +1,7 @@
 package import Commands
 package import Host
 internal import NetworkControl
-package import Store
+internal import Store
 
 /// Ready commands: how they come from the store into memory.
 extension Dispatcher {

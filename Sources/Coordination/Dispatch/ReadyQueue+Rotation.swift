@@ -1,7 +1,7 @@
 package import Commands
 internal import HeapModule
 internal import NetworkControl
-package import Store
+internal import Store
 
 /// Whose turn it is: groups rotate by the slots that they hold, and a group that admission refuses is parked.
 extension ReadyQueue {

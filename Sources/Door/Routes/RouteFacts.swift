@@ -1,6 +1,6 @@
 package import Commands
 internal import HTTPClient
-package import Store
+internal import Store
 
 /// The facts of an upload that fill the templates of a route.
 package struct RouteFacts: Sendable, Equatable {

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 package import Store
 package import Uploads
 package import Work

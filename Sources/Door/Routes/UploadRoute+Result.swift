@@ -1,7 +1,7 @@
 package import Commands
 internal import FlowText
 internal import Queue
-package import Store
+internal import Store
 package import Uploads
 package import Work
 

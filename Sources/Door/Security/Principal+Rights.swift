@@ -1,5 +1,5 @@
 package import Commands
-package import Store
+internal import Store
 
 extension Principal {
     /// Why its token does not permit the submit of a command, in a sentence; nil where it does. Scopes are checked before.

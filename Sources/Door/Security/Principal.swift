@@ -1,5 +1,5 @@
 package import Commands
-package import Store
+internal import Store
 
 /// The token, or the session of a browser, that a request acts for.
 package struct Principal: Sendable, Equatable {

@@ -1,5 +1,5 @@
 package import Commands
-package import Store
+internal import Store
 
 extension Upload {
     /// The properties of an upload. The token and the metadata of its creator are not among them.

@@ -1,11 +1,11 @@
-internal import Commands
+package import Commands
 internal import Console
 package import HTTPClient
 internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 package import Operations
-package import Store
+internal import Store
 package import Uploads
 
 /// `door.uploadHook`: asks the site over HTTP before an upload is created, as the hook `pre-create` of tusd does.

@@ -1,5 +1,5 @@
 package import Commands
-package import Store
+internal import Store
 
 /// Choices of the upload endpoints, and services that they use where they are there.
 package struct UploadsOptions: Sendable {

@@ -1,7 +1,7 @@
 package import Commands
 package import Console
 package import Queue
-package import Store
+internal import Store
 
 /// The running system at one moment, for pages, metrics and the stream `view`.
 package struct LiveSnapshot: Sendable {

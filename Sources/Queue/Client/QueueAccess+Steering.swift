@@ -1,4 +1,5 @@
 package import Commands
+internal import Host
 package import Store
 internal import Wire
 

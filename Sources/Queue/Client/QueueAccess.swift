@@ -1,4 +1,5 @@
 internal import Commands
+package import Host
 package import Store
 internal import Wire
 

@@ -1,6 +1,6 @@
 internal import Glibc
-internal import Host
-package import Store
+package import Host
+internal import Store
 package import ZeroMQ
 
 /// An open descriptor of `run/`, through which its sockets are reached however long the path of the directory

@@ -1,4 +1,5 @@
 internal import Dispatch
+package import Host
 package import Store
 internal import Synchronization
 package import Wire

@@ -1,4 +1,5 @@
-package import Store
+package import Host
+internal import Store
 internal import ZeroMQ
 
 /// Frames of `events.sock`, unparsed, on a thread of the feed's own: a hundred thousand a second are common.

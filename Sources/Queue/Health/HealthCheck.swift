@@ -1,8 +1,8 @@
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Host
-package import Store
+package import Host
+internal import Store
 internal import Work
 
 /// The checks of `sluice doctor`: libraries, permissions, the shards, their logs, and the processes that run.

@@ -1,6 +1,6 @@
 package import Commands
-internal import Host
-package import Store
+package import Host
+internal import Store
 package import Wire
 package import ZeroMQ
 

@@ -1,5 +1,6 @@
 package import Commands
-package import Store
+package import Host
+internal import Store
 internal import Synchronization
 package import Wire
 

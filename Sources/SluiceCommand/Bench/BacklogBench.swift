@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Sluice
 internal import Store
 internal import Wire

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Host
 internal import Store
 
 /// JSON lines through a whole `sluice submit -` process: start, parse, check, commit, print.

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Store
 
 /// The time from the start of a worker to its READY=1, and its memory when idle.

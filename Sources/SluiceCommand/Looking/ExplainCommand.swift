@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import HTTPClient
+internal import Host
 internal import Queue
 internal import Store
 

@@ -1,4 +1,5 @@
 internal import Door
+internal import Host
 internal import NetworkControl
 internal import Queue
 internal import Store

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Glibc
+internal import Host
 internal import Queue
 internal import Store
 internal import Work

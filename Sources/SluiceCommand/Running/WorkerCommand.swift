@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import HTTPClient
+internal import Host
 internal import Logging
 internal import Operations
 internal import Queue

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Operations
 internal import Queue
 internal import Store

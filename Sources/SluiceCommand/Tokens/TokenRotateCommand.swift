@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
+internal import Host
 internal import Store
 
 struct TokenRotateCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Host
 internal import Operations
 internal import Store
 

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Host
 internal import Store
 
 /// The part of `prune --compact` that makes the files of the store smaller, and its output.

@@ -2,6 +2,7 @@ internal import Commands
 internal import Door
 internal import Glibc
 internal import HTTPClient
+internal import Host
 internal import Operations
 internal import Queue
 internal import Store

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Console
+internal import Host
 internal import Operations
 internal import Store
 

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Host
 internal import Operations
 internal import Store
 

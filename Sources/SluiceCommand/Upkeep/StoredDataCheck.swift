@@ -1,3 +1,4 @@
+internal import Host
 internal import Operations
 internal import Queue
 internal import Store

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Host
+package import Host
 
 /// The note that a worker is killed intentionally, so that its death charges no command: `up` kills its
 /// workers, and the coordinator kills a worker that a signal has stopped.

@@ -1,6 +1,7 @@
 internal import CLinux
 package import Commands
 internal import Glibc
+package import Host
 
 /// The intent log of a worker: the executions that it has started, in a memory-mapped file. The file outlives
 /// `kill -9`, and an entry costs a store to memory where a transaction would cost a flush.

@@ -1,3 +1,4 @@
+package import Commands
 package import Crypto
 
 /// A hash of bytes that come in parts.
@@ -20,3 +21,16 @@ extension SHA256: IncrementalHash {}
 extension SHA512: IncrementalHash {}
 extension Insecure.SHA1: IncrementalHash {}
 extension Insecure.MD5: IncrementalHash {}
+
+extension UploadDigest.Algorithm {
+    /// Starts a hash.
+    package func makeHash() -> any IncrementalHash {
+        switch self {
+        case .sha256: SHA256()
+        case .sha512: SHA512()
+        case .sha1: Insecure.SHA1()
+        case .md5: Insecure.MD5()
+        case .crc32: CRC32(.iso3309)
+        }
+    }
+}

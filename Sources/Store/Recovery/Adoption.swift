@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 
 /// Puts a copy of a data directory into use, in place of the original, which must not run any more: what was claimed when
 /// the copy was made is settled, as after a restore.

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Host
+package import Host
 
 #if canImport(Glibc)
     internal import Glibc

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 extension Connection {
     /// Makes a copy of a shard a shard in use: ends the sessions, releases what was claimed, uncharged, removes

@@ -1,3 +1,5 @@
+internal import Host
+
 /// The shards of a store that no other process uses, after a restore has replaced some of them.
 final class RestoredShards: ShardAccess {
     let shardCount: Int

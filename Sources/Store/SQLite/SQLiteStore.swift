@@ -1,4 +1,5 @@
 package import Commands
+package import Host
 internal import Synchronization
 
 /// The store on disk: one SQLite file a shard, shared by any number of processes.

@@ -1,3 +1,4 @@
+internal import Host
 internal import Synchronization
 
 /// The WAL of a shard: when it is copied into the file, and when it is too large for more submits.

@@ -156,3 +156,9 @@ struct StoredCommand: Equatable {
 
     var claimed: ClaimedCommand { ClaimedCommand(command, epoch: epoch ?? 0) }
 }
+
+extension ReadyKey {
+    init(_ row: StoredCommand) {
+        self.init(destination: row.command.destination, qos: row.command.qos, limit: row.command.limit)
+    }
+}

@@ -1,3 +1,4 @@
+internal import Commands
 internal import Store
 
 /// Compares the bytes of a request with those of a complete upload, without keeping them.

@@ -1,3 +1,4 @@
+internal import Commands
 internal import Host
 internal import Store
 

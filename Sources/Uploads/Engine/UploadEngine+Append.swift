@@ -1,7 +1,7 @@
 package import Commands
 internal import Host
 internal import Logging
-package import Store
+internal import Store
 internal import Synchronization
 
 extension UploadEngine {

@@ -1,6 +1,6 @@
 package import Commands
 internal import Host
-package import Store
+internal import Store
 internal import Synchronization
 
 extension UploadEngine {

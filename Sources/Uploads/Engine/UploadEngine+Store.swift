@@ -1,7 +1,7 @@
-internal import Commands
+package import Commands
 internal import Crypto
 internal import Host
-package import Store
+internal import Store
 internal import Synchronization
 
 extension UploadEngine {

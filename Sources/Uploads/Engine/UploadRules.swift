@@ -1,3 +1,4 @@
+package import Commands
 package import Store
 
 /// The decisions that depend on the configured routes.

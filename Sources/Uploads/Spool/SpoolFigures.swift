@@ -1,8 +1,8 @@
 internal import Commands
 internal import Glibc
-internal import Host
+package import Host
 internal import Logging
-package import Store
+internal import Store
 internal import Synchronization
 
 /// How full the spool is, in bytes. The door refuses uploads by these figures, and `/readyz`, `doctor`, `status` and the pages

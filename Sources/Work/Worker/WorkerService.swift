@@ -1,5 +1,5 @@
 internal import Commands
-internal import Host
+package import Host
 package import Logging
 internal import ServiceLifecycle
 package import Store

@@ -1,5 +1,6 @@
 import Commands
 import Glibc
+import Host
 import Queue
 import Store
 import TestSupport

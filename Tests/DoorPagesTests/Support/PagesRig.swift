@@ -2,6 +2,7 @@ import Commands
 import DoorAPI
 import DoorLive
 import HTTPTypes
+import Host
 import Hummingbird
 import Logging
 import NIOCore

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Glibc
+import Host
 import Store
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 package import Commands
-internal import Host
+package import Host
 package import Store
 
 #if canImport(Glibc)

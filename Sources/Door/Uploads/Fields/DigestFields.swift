@@ -1,3 +1,4 @@
+internal import Commands
 internal import HTTPClient
 internal import HTTPTypes
 internal import RawStructuredFieldValues

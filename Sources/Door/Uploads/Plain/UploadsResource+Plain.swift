@@ -1,3 +1,4 @@
+internal import Commands
 internal import HTTPTypes
 internal import Store
 internal import Uploads

@@ -2,6 +2,7 @@ internal import CLinux
 internal import Commands
 internal import GRDB
 internal import GRDBSQLite
+internal import Host
 internal import Synchronization
 
 #if canImport(Glibc)

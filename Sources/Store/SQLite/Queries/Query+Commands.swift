@@ -23,7 +23,7 @@ extension Query {
     static let byRequestKey = Query(
         """
         SELECT id, unique_key FROM command
-        WHERE unique_key >= ?1 AND unique_key < ?1 || char(1114111) AND \(RequestKey.condition) ORDER BY turn DESC
+        WHERE unique_key >= ?1 AND unique_key < ?1 || char(1114111) AND unique_key >= 'idempotency:' AND unique_key < 'idempotency;' ORDER BY turn DESC
         """)
     static let releaseUniqueKey = Query("UPDATE command SET key_is_free = 1 WHERE turn = ?1")
     static let types = Query("SELECT name FROM type")

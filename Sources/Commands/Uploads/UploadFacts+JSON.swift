@@ -1,5 +1,3 @@
-package import Commands
-
 extension UploadFacts {
     /// Members without a value are left out.
     package var json: JSONValue {

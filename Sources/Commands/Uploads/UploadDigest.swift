@@ -1,5 +1,3 @@
-internal import Crypto
-
 /// A digest of the bytes of an upload or of one request.
 package struct UploadDigest: Sendable, Equatable {
     package enum Algorithm: String, Sendable, CaseIterable {
@@ -13,17 +11,6 @@ package struct UploadDigest: Sendable, Equatable {
             case .sha1: 20
             case .md5: 16
             case .crc32: 4
-            }
-        }
-
-        /// Starts a hash.
-        package func makeHash() -> any IncrementalHash {
-            switch self {
-            case .sha256: SHA256()
-            case .sha512: SHA512()
-            case .sha1: Insecure.SHA1()
-            case .md5: Insecure.MD5()
-            case .crc32: CRC32(.iso3309)
             }
         }
     }

@@ -1,5 +1,3 @@
-package import Commands
-
 /// The properties that a client has stated for an upload when it created it. Kept as JSON.
 package struct UploadFacts: Sendable, Equatable {
     /// The protocol of the request that created it.
@@ -60,4 +58,18 @@ package struct UploadFacts: Sendable, Equatable {
         (facts.tokenName, facts.grant, facts.siteMetadata, facts.uniqueKey) = (nil, nil, nil, nil)
         return facts
     }
+}
+
+/// The protocol of an upload. The raw values are part of the store and of metrics.
+package enum UploadProtocol: String, Sendable, CaseIterable {
+    case tus
+    /// Resumable Uploads for HTTP, a draft of the IETF.
+    case resumable
+    /// A plain PUT or POST of the bytes.
+    case plain
+    /// `multipart/form-data`.
+    case form
+
+    /// Whether a client goes on with an upload by its URL.
+    package var isResumable: Bool { self == .tus || self == .resumable }
 }

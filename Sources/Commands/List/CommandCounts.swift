@@ -1,5 +1,3 @@
-package import Commands
-
 /// The number of commands in each status, by quality of service.
 package struct CommandCounts: Sendable, Equatable {
     package var cells: [CommandStatus: [QualityOfService: Int]] = [:]

@@ -1,5 +1,3 @@
-package import Commands
-
 /// An upload session: bytes that a client sends to the door, or has sent. It lies in the shard of the command that
 /// it becomes, and that command has its id.
 package struct Upload: Sendable, Equatable {
@@ -67,12 +65,22 @@ package struct UploadFingerprint: Sendable, Equatable {
     }
 
     /// As the store keeps it.
-    var bytes: [UInt8] { statement + (content ?? []) }
+    package var bytes: [UInt8] { statement + (content ?? []) }
 
     /// Reads ``bytes`` back. Nil for another number of bytes.
-    init?(_ bytes: [UInt8]) {
+    package init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.size || bytes.count == 2 * Self.size else { return nil }
         statement = Array(bytes[..<Self.size])
         content = bytes.count == Self.size ? nil : Array(bytes[Self.size...])
     }
+}
+
+/// Where an upload stands. The raw values are part of the store.
+package enum UploadState: Int, Sendable, CaseIterable {
+    /// It takes bytes.
+    case open = 0
+    /// All bytes are durable. With a route, its command is in the store.
+    case complete = 1
+    /// It was terminated, has expired, or cannot be completed. Its bytes are deleted.
+    case ended = 2
 }

@@ -1,5 +1,3 @@
-package import Commands
-
 /// A queue of ready commands: those of one destination, quality of service and rate limit.
 package struct ReadyKey: Hashable, Sendable {
     package var destination: Destination
@@ -11,10 +9,6 @@ package struct ReadyKey: Hashable, Sendable {
         self.destination = destination
         self.qos = qos
         self.limit = limit
-    }
-
-    init(_ row: StoredCommand) {
-        self.init(destination: row.command.destination, qos: row.command.qos, limit: row.command.limit)
     }
 
     package init(_ command: ReadyCommand) {
