@@ -137,15 +137,18 @@ let package = Package(
         module(
             "Queue",
             [
-                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Wire", "Work",
-                "ZeroMQ",
+                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Uploads", "Wire",
+                "Work", "ZeroMQ",
             ]),
         module(
             "Sluice",
             ["Commands", "CLinux", "Host", "Operations", "Queue", "Store", "Work", log, lifecycle, signals]),
         module(
             "SluiceTesting",
-            ["Commands", "Coordination", "NetworkControl", "Operations", "Sluice", "Store", "Wire", "Work", log]),
+            [
+                "Commands", "Coordination", "Host", "NetworkControl", "Operations", "Sluice", "Store", "Wire", "Work",
+                log,
+            ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
         // Below all protocols: what an upload is, and when its bytes are durable.
@@ -178,28 +181,27 @@ let package = Package(
         module(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", "Store", "Uploads",
+                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", "Uploads",
                 log,
             ] + http),
         module(
             "DoorAPI",
             [
                 "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient", "NetworkControl", "Operations",
-                "Queue",
-                "Settings", "Store", "Uploads", "Work", log,
+                "Queue", "Settings", "Uploads", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http),
         module(
             "DoorMetrics",
             [
-                "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Store",
-                "Telemetry", "Uploads", log,
+                "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Telemetry", "Uploads",
+                log,
             ] + http),
         .target(
             name: "DoorPages",
             dependencies: [
-                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "FlowText", "Host", "HTTPClient",
-                "NetworkControl", "Operations", "Queue", "Store", "Uploads", "Wire", "Work", log,
+                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "Host", "HTTPClient", "NetworkControl", "Queue",
+                "Uploads", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
             resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
@@ -319,7 +321,7 @@ let package = Package(
         tests(
             "Coordination",
             [
-                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Settings", "Store", "Wire",
+                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Store", "Wire", "ZeroMQ",
                 "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
@@ -357,7 +359,7 @@ let package = Package(
         tests(
             "DoorMetrics",
             [
-                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "Host", "Queue", "Store", "Telemetry",
+                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "NetworkControl", "Store", "Telemetry",
                 "TestSupport", "Uploads", log,
             ] + http),
         tests(
@@ -370,7 +372,7 @@ let package = Package(
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "CLinux", "FlowText", "HTTPClient", "Host", "Operations", "Store",
+                "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host", "Operations", "Settings", "Store",
                 "Work",
                 "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -381,7 +383,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        tests("Sluice", ["Commands", "Queue", "Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Sluice", ["Commands", "Host", "Queue", "Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
         tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),
@@ -395,13 +397,13 @@ let package = Package(
         tests(
             "SluiceCommand",
             [
-                "SluiceCommand", "Commands", "Queue", "Store", "Work", "TestSupport",
+                "SluiceCommand", "Commands", "Host", "Queue", "Store", "Work", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(
             "EndToEnd",
             [
-                "Commands", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "CLinux", "LinkEmulator",
+                "Commands", "HTTPClient", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "LinkEmulator",
                 "TestDestination", "TestResolver", "NetworkEvaluation",
             ]),
     ]

@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Host
 internal import Logging
 internal import Queue
-internal import Store
 
 /// The parts that the resources of the API share.
 struct API: Sendable {
@@ -22,27 +21,23 @@ struct API: Sendable {
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door
         self.actions = actions
-        linkReadings = LinkReadings(Instance(directory: door.client.directory, store: door.client.store))
+        linkReadings = LinkReadings(door.client.access.instance)
     }
 
     var client: SluiceClient { door.client }
-    var instance: Instance { Instance(directory: door.client.directory, store: door.client.store) }
 
-    /// Runs `body`, which blocks, on a thread.
+    /// Runs a verb or a reading, which blocks, on a thread.
     /// - Throws: ``Problem``; the log has the cause of one that only the server explains.
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
+        _ body: @escaping @Sendable (QueueAccess) throws -> Value
     ) async throws(Problem) -> Value {
-        do throws(StoreError) {
-            return try await onThread("door-api") { [store = client.store] () throws(StoreError) in try body(store) }
-        } catch {
+        do { return try await onThread("door-api") { [access = client.access] in try body(access) } } catch {
             throw problem(error)
         }
     }
 
-    func problem(_ error: StoreError) -> Problem { problem(SluiceError(error)) }
-
-    func problem(_ error: SluiceError) -> Problem {
+    func problem(_ error: any Error) -> Problem {
+        let error = SluiceError(error)
         let problem = Problem(error)
         if problem == .failed || problem == .storeUnavailable { door.logger.error("The store failed: \(error)") }
         return problem

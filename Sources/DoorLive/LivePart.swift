@@ -3,7 +3,6 @@ package import Door
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// Follows the events of the coordinator, and serves them as streams.
@@ -37,11 +36,11 @@ package final class LivePart: DoorPart {
     package var snapshot: LiveSnapshot { current.withLock { $0 } }
 
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
-        let store = context.client.store
+        let queue = context.client.access
         let pacer = LogPacer()
         let streams = EventStreams(
-            registry: registry, statistics: statistics, limits: limits, shardCount: store.shardCount, view: view,
-            tail: LogTail(store, registry, pacer), reader: LogReader(store, pacer))
+            registry: registry, statistics: statistics, limits: limits, shardCount: queue.shardCount, view: view,
+            tail: LogTail(queue, registry, pacer), reader: LogReader(queue, pacer))
         self.streams.withLock { $0 = streams }
         return [streams.endpoint]
     }
@@ -49,7 +48,7 @@ package final class LivePart: DoorPart {
     package func shutDown() { registry.shutDown() }
 
     package func run(_ context: DoorContext) async throws {
-        let instance = Instance(directory: context.client.directory, store: context.client.store)
+        let queue = context.client.access
         let events = LiveReader.Events()
         let feed = try EventFeed(directory: context.client.directory, prefixes: Self.topics) { events.take($0) }
         defer {
@@ -58,7 +57,7 @@ package final class LivePart: DoorPart {
             registry.shutDown()
             streams.withLock { $0?.reader.close() }
         }
-        startThread(named: "door-live") { [self] in look(LiveReader(instance, events), events) }
+        startThread(named: "door-live") { [self] in look(LiveReader(queue, events), events) }
         while true {
             try await Task.sleep(for: Self.permissionInterval)
             await registry.checkPermissions { principal, fields in

@@ -12,7 +12,7 @@ internal import UnixSignals
 /// that only works can call ``runUntilSignal()``.
 public struct SluiceWorker: Service {
     private let service: WorkerService
-    private let store: SQLiteStore
+    private let queue: QueueAccess
     private let registry: OperationRegistry
     private let logger: Logger
 
@@ -51,7 +51,7 @@ public struct SluiceWorker: Service {
             let directory = DataDirectory(path: path)
             let store = try SQLiteStore(directory: directory, create: false)
             let registry = OperationRegistry(operations)
-            self.store = store
+            queue = QueueAccess(store, in: directory)
             self.registry = registry
             service = WorkerService(
                 directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
@@ -88,14 +88,8 @@ public struct SluiceWorker: Service {
     /// Tells producers how to read the payloads of its types.
     private func storeRules() async {
         let own = registry.operationRules.filter { !CommandType.builtIn.contains($0.key) }
-        let settings = own.map { (key: SettingKey.type($0), value: $1.setting) }
-        let store = store
         do {
-            try await onThread("rules") { () throws(StoreError) in
-                let stored = try store.settings(prefix: SettingKey.type(""))
-                let changed = settings.filter { stored[$0.key] != $0.value }
-                if !changed.isEmpty { try store.set(changed, timeout: WriteTimeout.foreground) }
-            }
+            try await onThread("rules") { [queue] () throws(StoreError) in try queue.setRules(own) }
         } catch {
             logger.warning("Producers do not learn how to read the payloads of this worker's types: \(error)")
         }

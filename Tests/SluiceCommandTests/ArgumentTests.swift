@@ -2,7 +2,6 @@ import ArgumentParser
 import Commands
 import Host
 import Queue
-import Store
 import TestSupport
 import Testing
 
@@ -109,14 +108,14 @@ import Testing
     @Test func `filters that admit no status of a change select no command`() throws {
         let directory = try TemporaryDirectory("selection")
         defer { directory.remove() }
-        let store = try SQLiteStore(directory: DataDirectory(path: "\(directory.path)/data"), create: true)
+        let queue = try QueueAccess(opening: DataDirectory(path: "\(directory.path)/data"), create: true)
         let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
-        _ = store.submit([draft], allowUnknownTypes: true, now: .now)
+        _ = queue.submit([draft], allowUnknownTypes: true)
         // A change of commands that wait, with a filter for those that have failed.
         let failed = try CommandSelection.parse(["--failed-within", "1h"])
-        #expect(try failed.selected(qos: nil, statuses: [.new, .queued], store, now: .now).ids.isEmpty)
+        #expect(try failed.selected(qos: nil, statuses: [.new, .queued], queue, now: .now).ids.isEmpty)
         let recent = try CommandSelection.parse(["--newer-than", "1h"])
-        #expect(try recent.selected(qos: nil, statuses: [.new, .queued], store, now: .now).ids.count == 1)
+        #expect(try recent.selected(qos: nil, statuses: [.new, .queued], queue, now: .now).ids.count == 1)
     }
 
     @Test func `the help of every subcommand has examples`() {

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import Store
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Host
 import Sluice
 import Store
 import TestSupport

@@ -71,9 +71,7 @@ package struct DoorService: Service {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
         // The address of an earlier door must not be taken for that of this one.
-        try await onThread("door-url") { [client] () throws(StoreError) in
-            try client.store.set(SettingKey.doorURL, to: nil)
-        }
+        try await client.access { queue in try queue.setDoorURL(nil) }
         let engine = UploadEngine(
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
@@ -149,8 +147,8 @@ package struct DoorService: Service {
                     group.addTask {
                         let port = try await door.port()
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
-                        let code = try await onThread("door-url") { [client] () throws(StoreError) in
-                            try client.store.set(SettingKey.doorURL, to: url)
+                        let code = try await client.access { queue in
+                            try queue.setDoorURL(url)
                             return try codes.make(for: token.id, now: .now)
                         }
                         whenListening(

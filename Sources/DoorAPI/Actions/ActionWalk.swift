@@ -1,7 +1,6 @@
 internal import Commands
 internal import Host
 internal import Queue
-internal import Store
 
 /// Reads and changes the commands of a ``BulkAction``.
 struct ActionWalk: Sendable {
@@ -29,10 +28,10 @@ struct ActionWalk: Sendable {
     /// A page may be empty although others follow.
     func page(after: CommandID?) async throws -> CommandPage {
         try Task.checkCancellation()
+        let (client, filter) = (client, action.filter)
         return try await onThread("door-action") {
-            [store = client.store, filter = action.filter] () throws(StoreError) in
-            try store.page(
-                filter, order: .oldestFirst, after: after, limit: Self.pageSize, until: .now + Self.pageTime)
+            try client.access.page(
+                filter, order: .oldestFirst, after: after, limit: Self.pageSize, within: Self.pageTime)
         }
     }
 

@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 extension API {
     var settingEndpoints: [Endpoint] {
@@ -95,8 +94,8 @@ extension API {
         guard change != LinkOverrideChange() else {
             throw JSONBody.problem("The body changes nothing; send “level”, “maxRate” or both.")
         }
-        let json = try await read { [change, client] _ throws(StoreError) in
-            let (override, setting) = try client.access.changeLink(to: destination, change)
+        let json = try await read { [change] queue in
+            let (override, setting) = try queue.changeLink(to: destination, change)
             return override.json(of: destination, setting)
         }
         await linkReadings.invalidate()
@@ -107,23 +106,23 @@ extension API {
     // MARK: Schedules
 
     @Sendable private func pauseSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { queue, name throws(StoreError) in try queue.pauseSchedule(name) }
+        try await changeSchedule(request) { queue, name in try queue.pauseSchedule(name) }
     }
 
     @Sendable private func resumeSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { queue, name throws(StoreError) in try queue.resumeSchedule(name) }
+        try await changeSchedule(request) { queue, name in try queue.resumeSchedule(name) }
     }
 
     private func changeSchedule(
         _ request: DoorRequest,
-        _ body: @escaping @Sendable (QueueAccess, String) throws(StoreError) -> StoredSchedule?
+        _ body: @escaping @Sendable (QueueAccess, String) throws -> StoredSchedule?
     ) async throws -> Response {
         _ = try QueryReader(request, [])
         _ = try await JSONBody.members(request, [])
         let name = request.parameters["name"] ?? ""
         _ = try await schedule(name)
         let changed = try await change {
-            try await client.access { queue throws(StoreError) in try body(queue, name) }
+            try await client.access { queue in try body(queue, name) }
         }
         guard let changed else { throw try await missing(schedule: name) }
         log("\(changed.state.paused ? "Paused" : "Resumed") the schedule \(name)", request)

@@ -5,7 +5,6 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 extension API {
     /// The upload tokens that a token has made.
@@ -37,8 +36,8 @@ extension API {
         let token = AccessToken()
         let record: TokenRecord
         do throws(TokenGrantError) {
-            record = try await grantTurns.run { [store = client.store] () throws(TokenGrantError) in
-                try TokenStore(store).grant(grant, by: principal.token, token, now: now)
+            record = try await grantTurns.run { [queue = client.access] () throws(TokenGrantError) in
+                try TokenStore(queue).grant(grant, by: principal.token, token, now: now)
             }
         } catch {
             throw problem(error, grant, principal)
@@ -56,7 +55,7 @@ extension API {
         _ = try QueryReader(request, [])
         let record = try await grant(request)
         if record.revoked == nil {
-            _ = try await read { store throws(StoreError) in try TokenStore(store).revoke(record.id, now: .now) }
+            _ = try await read { queue in try TokenStore(queue).revoke(record.id, now: .now) }
             log("Revoked the token \(record.fullName) (\(record.id))", request)
         }
         return Response(status: .noContent)
@@ -66,7 +65,7 @@ extension API {
 
     private func grants(_ request: DoorRequest) async throws(Problem) -> [TokenRecord] {
         guard let owner = request.principal?.owner else { throw Problem.failed }
-        return try await read { store throws(StoreError) in try TokenStore(store).grants(of: owner) }
+        return try await read { queue in try TokenStore(queue).grants(of: owner) }
     }
 
     /// The usable token of the name in the path, else the newest.

@@ -5,7 +5,6 @@ internal import Hummingbird
 internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 extension API {
     /// The endpoints of webhooks that have answered, failed or been paused: only workers know those of sluice.yaml.
@@ -20,16 +19,16 @@ extension API {
 
     @Sendable private func listWebhooks(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let list = try await read { [instance] _ throws(StoreError) in
-            try instance.webhookEndpoints().map { JSONValue.object($0.members) }
+        let list = try await read { queue in
+            try queue.instance.webhookEndpoints().map { JSONValue.object($0.members) }
         }
         return JSONReply.response(["webhooks": .array(list)])
     }
 
     @Sendable private func pauseWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let (setting, isChanged) = try await read { [client] _ throws(StoreError) in
-            try client.access.pauseWebhook(endpoint)
+        let (setting, isChanged) = try await read { queue in
+            try queue.pauseWebhook(endpoint)
         }
         log("Paused the webhook endpoint \(setting.name)", request)
         return JSONReply.response(setting.json(isChanged: isChanged))
@@ -38,13 +37,13 @@ extension API {
     /// Messages that wait for the endpoint, and those that wait after a failure, are sent at once.
     @Sendable private func resumeWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let first = try await read { [client] _ throws(StoreError) in try client.access.resumeWebhook(endpoint) }
+        let first = try await read { queue in try queue.resumeWebhook(endpoint) }
         log("Resumed the webhook endpoint \(endpoint.name)", request)
         guard first.mayHoldBack else { return JSONReply.response(first.json) }
         try await Task.sleep(for: ResumedWebhook.settlingTime)
-        let resumed = try await read { [client] _ throws(StoreError) in
+        let resumed = try await read { queue in
             var resumed = first
-            try client.access.endWaits(of: &resumed)
+            try queue.endWaits(of: &resumed)
             return resumed
         }
         return JSONReply.response(resumed.json)
@@ -62,7 +61,7 @@ extension API {
         }
         guard let since = try time("since") else { throw JSONBody.problem("“since” is missing.") }
         let endpoint = try await knownWebhook(request)
-        let all = try await read { [instance] _ throws(StoreError) in try instance.webhookEndpoints() }
+        let all = try await read { queue in try queue.instance.webhookEndpoints() }
         guard !all.contains(where: { $0.name != endpoint.name && $0.origin == endpoint.origin }) else {
             throw JSONBody.problem(
                 "Another endpoint has the origin \(endpoint.origin) too; use “sluice webhook replay \(endpoint.name)”.")
@@ -80,8 +79,8 @@ extension API {
     private func knownWebhook(_ request: DoorRequest) async throws -> WebhookEndpointSetting {
         _ = try QueryReader(request, [])
         let name = request.parameters["name"] ?? ""
-        let found = try await read { [instance] _ throws(StoreError) in
-            try instance.webhookEndpoints().first { $0.name == name }
+        let found = try await read { queue in
+            try queue.instance.webhookEndpoints().first { $0.name == name }
         }
         guard let found else {
             throw Problem(

@@ -2,35 +2,33 @@ internal import Commands
 internal import Door
 internal import FlowText
 internal import HTTPTypes
-internal import Queue
-internal import Store
+package import Queue
 internal import Uploads
 internal import Work
 
 extension Problem {
-    /// The problem that an error of the store is to a client. The messages of the store name files of the server, so only
-    /// those about a command or a value are shown.
-    init(_ error: SluiceError) {
+    /// The problem that an error is to a client. The messages of the store name files of the server, so only those about a
+    /// command or a value are shown.
+    package init(_ error: SluiceError) {
         switch error.code {
-        case .conflict:
-            self.init(
-                .conflict, "unique-key-conflict", error.message.sentence,
-                members: error.id.map { [.init("id", .string($0.description))] } ?? [])
-        case .invalid, .usage: self.init(.badRequest, "invalid-command", error.message.sentence)
-        case .source: self.init(.badRequest, "invalid-source", error.message.sentence)
-        case .noSuchCommand: self = error.id.map { .noCommand($0) } ?? .noSuchCommand
-        case .notAllowed: self.init(.conflict, "status-conflict", error.message.sentence)
         case .tryAgain: self = .storeUnavailable
-        case .cannotWrite:
+        case .noSuchCommand: self = error.id.map { .noCommand($0) } ?? .noSuchCommand
+        default:
+            let answer = error.code.answer
+            guard let problem = answer.problem else {
+                self = .failed
+                return
+            }
+            let isFull = error.code == .cannotWrite
             self.init(
-                .insufficientStorage, "insufficient-storage",
-                "The disk of the server took no more data; make room there, and send the request again.")
-        case .noStore, .foreignStore, .unsuitable, .notPermitted, .corrupt, .ambiguous, .noSuchCollection, .failed:
-            self = .failed
+                HTTPResponse.Status(code: answer.status), problem,
+                isFull
+                    ? "The disk of the server took no more data; make room there, and send the request again."
+                    : error.message.sentence,
+                members: error.code == .conflict
+                    ? error.id.map { [.init("id", .string($0.description))] } ?? [] : [])
         }
     }
-
-    init(_ error: StoreError) { self.init(SluiceError(error)) }
 
     init(_ error: PayloadError) { self.init(SluiceError(error)) }
 
@@ -38,7 +36,7 @@ extension Problem {
         .serviceUnavailable, "store-unavailable", "The store is busy; send the request again in a moment.",
         fields: [.retryAfter: "1"])
 
-    static let noSuchCommand = Problem(
+    private static let noSuchCommand = Problem(
         .notFound, "command-not-found", "There is no command with that id; it may have been removed after its end.")
 
     static func noCommand(_ id: CommandID) -> Problem {

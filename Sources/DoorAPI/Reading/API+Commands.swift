@@ -5,7 +5,6 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 extension API {
     var commandEndpoints: [Endpoint] {
@@ -31,9 +30,9 @@ extension API {
     }
 
     private func page(_ query: CommandListQuery) async throws(Problem) -> (bytes: [UInt8], next: String?) {
-        try await read { store throws(StoreError) in
-            let page = try store.page(
-                query.filter, order: query.order, after: query.after, limit: query.limit, until: .now + Self.pageTime)
+        try await read { queue in
+            let page = try queue.page(
+                query.filter, order: query.order, after: query.after, limit: query.limit, within: Self.pageTime)
             let next = page.next.map { PageCursor(query.order, after: $0).text }
             let body = JSONValue.object([
                 .init("commands", .array(page.commands.map(\.json))), .init("next", next.map { .string($0) } ?? .null),
@@ -64,12 +63,9 @@ extension API {
         let limit = try query.limit(default: 1000)
         let cursor = try query.value("cursor", "the cursor of a page before") { Int64($0) }
         let id = try id(request)
-        let (exists, timeline) = try await read { store throws(StoreError) in
-            (try store.command(id) != nil, try store.timeline(id, before: cursor, limit: limit + 1))
-        }
-        guard exists else { throw Problem.noCommand(id) }
-        let page = timeline.suffix(limit)
-        let next = timeline.count > limit ? page.first.map { "\($0.seq)" } : nil
+        let found = try await read { queue in try queue.timeline(of: id, before: cursor, limit: limit) }
+        guard let (page, hasMore) = found else { throw Problem.noCommand(id) }
+        let next = hasMore ? page.first.map { "\($0.seq)" } : nil
         return JSONReply.response(
             ["timeline": .array(page.map(\.json)), "next": next.map { .string($0) } ?? .null],
             fields: JSONReply.next(next, of: request))

@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import Host
 internal import Queue
-internal import Store
 
 extension API {
     /// A command that has waited for days at a link has thousands of transitions.
@@ -11,8 +10,8 @@ extension API {
 
     /// - Throws: 404 where there is no such command.
     func details(_ id: CommandID) async throws(Problem) -> CommandDetails {
-        let found = try await read { [client] _ throws(StoreError) in
-            try client.access.details(of: id, limit: Self.maxTransitions)
+        let found = try await read { queue in
+            try queue.details(of: id, limit: Self.maxTransitions)
         }
         guard let found else { throw .noCommand(id) }
         return found
@@ -22,7 +21,7 @@ extension API {
     func representation(
         _ id: CommandID, hidden: CommandRepresentation.Hidden = .none
     ) async throws(Problem) -> CommandRepresentation {
-        CommandRepresentation(try await details(id), shardCount: client.store.shardCount, hidden: hidden)
+        CommandRepresentation(try await details(id), shardCount: client.access.shardCount, hidden: hidden)
     }
 
     /// Waits until a command is as wanted, and returns it as it is then.

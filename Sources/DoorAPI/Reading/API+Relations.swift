@@ -5,7 +5,6 @@ internal import HTTPClient
 internal import HTTPTypes
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 extension API {
     var relationEndpoints: [Endpoint] {
@@ -21,7 +20,7 @@ extension API {
     /// The flows that have not ended, the newest first. Ended ones are commands of the type `flow`.
     @Sendable private func listFlows(_ request: DoorRequest) async throws -> Response {
         let limit = try QueryReader(request, ["limit"]).limit(default: 100)
-        let newest = try await read { [client] _ throws(StoreError) in try client.access.openFlows(limit: limit) }
+        let newest = try await read { queue in try queue.openFlows(limit: limit) }
         return JSONReply.response(["flows": .array(newest.map { .object(FlowJSON.members(of: $0)) })])
     }
 
@@ -31,8 +30,8 @@ extension API {
         let limit = try query.limit(default: 1000)
         let position = try query.value("cursor", "the cursor of a page before") { Int64($0) } ?? 0
         let id = try id(request)
-        let found = try await read { [client] _ throws(StoreError) in
-            try client.access.flow(id, after: position, limit: limit)
+        let found = try await read { queue in
+            try queue.flow(id, after: position, limit: limit)
         }
         let details = try Self.found(found, id, "flow")
         let (flow, nodes) = (details.flow, details.nodes)
@@ -50,7 +49,7 @@ extension API {
     @Sendable private func showBatch(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let id = try id(request)
-        let found = try await read { [client] _ throws(StoreError) in try client.access.batch(id) }
+        let found = try await read { queue in try queue.batch(id) }
         return JSONReply.response(BatchJSON.value(of: try Self.found(found, id, "batch")))
     }
 
@@ -70,7 +69,7 @@ extension API {
 
     @Sendable private func listSchedules(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let schedules = try await read { store throws(StoreError) in try store.schedules() }
+        let schedules = try await read { queue in try queue.schedules() }
         return JSONReply.response(["schedules": .array(schedules.map { .object(Self.members(of: $0)) })])
     }
 
@@ -90,7 +89,7 @@ extension API {
 
     /// - Throws: 404 where there is none of that name.
     func schedule(_ name: String) async throws(Problem) -> StoredSchedule {
-        guard let schedule = try await read({ store throws(StoreError) in try store.schedule(name) }) else {
+        guard let schedule = try await read({ queue in try queue.schedule(name) }) else {
             throw Problem(.notFound, "schedule-not-found", "There is no schedule “\(name.excerpt)”; see /schedules.")
         }
         return schedule

@@ -5,7 +5,6 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 extension API {
     var systemEndpoints: [Endpoint] {
@@ -23,7 +22,7 @@ extension API {
 
     @Sendable private func showCounts(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let counts = try await read { store throws(StoreError) in try store.counts() }
+        let counts = try await read { queue in try queue.counts() }
         let byQuality = QualityOfService.allCases.map { qos in
             let cells = CommandStatus.allCases.map {
                 JSONValue.Member($0.name, .integer(Int64(counts[$0, qos])))
@@ -38,7 +37,7 @@ extension API {
 
     @Sendable private func listWorkers(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let workers = try await read { [instance] _ throws(StoreError) in try instance.workers() }
+        let workers = try await read { queue in try queue.instance.workers() }
         return JSONReply.response(["workers": .array(workers.map(\.json))])
     }
 
@@ -58,7 +57,7 @@ extension API {
 
     @Sendable private func listLimits(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let limits = try await read { store throws(StoreError) in try store.rateLimits() }
+        let limits = try await read { queue in try queue.limits() }
         let list = limits.sorted { $0.key < $1.key }.map { JSONValue.object(LimitText.members($0.key, $0.value)) }
         return JSONReply.response(["limits": .array(list)])
     }
@@ -69,7 +68,7 @@ extension API {
     }
 
     func pauses() async throws(Problem) -> JSONValue {
-        let list = try await read { [instance] _ throws(StoreError) in try instance.pauses().map(\.json) }
+        let list = try await read { queue in try queue.instance.pauses().map(\.json) }
         return .array(list)
     }
 

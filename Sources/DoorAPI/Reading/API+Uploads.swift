@@ -3,7 +3,6 @@ internal import Door
 internal import HTTPTypes
 internal import Hummingbird
 internal import Queue
-internal import Store
 internal import Uploads
 
 extension API {
@@ -24,8 +23,8 @@ extension API {
         let cursor = try query.value("cursor", "the cursor of a page before") { text in
             PageCursor(text).flatMap { $0.order == .newestFirst ? $0 : nil }
         }
-        let (page, hasMore) = try await read { [client] _ throws(StoreError) in
-            try client.access.uploads(state, after: cursor?.after, limit: limit)
+        let (page, hasMore) = try await read { queue in
+            try queue.uploads(state, after: cursor?.after, limit: limit)
         }
         let next = hasMore ? page.last.map { PageCursor(.newestFirst, after: $0.id).text } : nil
         return JSONReply.response(
@@ -60,7 +59,7 @@ extension API {
     private func upload(_ request: DoorRequest, with scope: Scope) async throws -> Upload {
         let unknown = Problem(.notFound, "upload-not-found", "There is no such upload; it may have expired.")
         guard let id = CommandID(request.parameters["id"] ?? ""),
-            let upload = try await read({ [client] _ throws(StoreError) in try client.access.upload(id) }),
+            let upload = try await read({ queue in try queue.upload(id) }),
             let principal = request.principal,
             principal.scopes.contains(scope)
                 || principal.owns(upload) && principal.scopes.contains(.upload)

@@ -4,7 +4,6 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 extension API {
     private static let maxLines = 10_000
@@ -64,7 +63,7 @@ extension API {
 
     private func earlier(of key: IdempotencyScope?) async throws(Problem) -> EarlierRequest? {
         guard let key else { return nil }
-        return try await read { store throws(StoreError) in try key.earlier(in: store) }
+        return try await read { queue in try key.earlier(in: queue) }
     }
 
     private func lines(

@@ -6,7 +6,6 @@ internal import Host
 internal import Hummingbird
 internal import Logging
 internal import Queue
-internal import Store
 internal import Work
 
 extension API {
@@ -20,7 +19,7 @@ extension API {
 
     /// The operations that check payloads of a type. It blocks.
     func registry(for type: String) throws(Problem) -> OperationRegistry {
-        do { return try door.registry(type).withRule(for: type, from: client.store) } catch {
+        do { return client.access.rules(for: type, in: try door.registry(type)) } catch {
             door.logger.error("The operations for “\(type)” cannot be used: \(error)")
             throw Problem(
                 .forbidden, "type-forbidden",
@@ -31,7 +30,7 @@ extension API {
     /// The command that an earlier request with this key has made; nil where there was none.
     /// - Throws: 422 where that request had another content.
     func command(of key: IdempotencyScope, _ text: [UInt8]) async throws(Problem) -> CommandID? {
-        let earlier = try await read { store throws(StoreError) in try key.earlier(in: store) }
+        let earlier = try await read { queue in try key.earlier(in: queue) }
         return try earlier.command(key.uniqueKey(line: 0, text), line: 0)
     }
 

@@ -2,7 +2,7 @@ internal import Commands
 internal import Crypto
 internal import Door
 internal import HTTPTypes
-internal import Store
+internal import Queue
 internal import Uploads
 
 /// The `Idempotency-Key` of a submit. It belongs to a token, whatever the request submits, and lasts as long as the commands
@@ -33,8 +33,8 @@ struct IdempotencyScope: Sendable, Hashable {
     }
 
     /// Reads the commands of earlier requests with the key. It blocks.
-    func earlier(in store: any CommandStore) throws(StoreError) -> EarlierRequest {
-        EarlierRequest(try store.commands(ofRequestKeys: prefix), prefix: prefix)
+    func earlier(in queue: QueueAccess) throws -> EarlierRequest {
+        EarlierRequest(try queue.commands(ofRequestKeys: prefix), prefix: prefix)
     }
 
     /// The key belongs to another request.

@@ -2,7 +2,6 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Queue
-internal import Store
 internal import Work
 
 /// A command as a client describes it: one JSON object.

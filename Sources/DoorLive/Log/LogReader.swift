@@ -1,6 +1,5 @@
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// Reads older transitions from the store, in pages, on threads of its own. Streams at the same position share a page.
@@ -31,8 +30,8 @@ struct LogReader: Sendable {
     private let threads = [BlockingThread(named: "door-log-1"), BlockingThread(named: "door-log-2")]
     private let pages = Pages()
 
-    init(_ store: any CommandStore, _ pacer: LogPacer) {
-        reader = TransitionReader(store)
+    init(_ queue: QueueAccess, _ pacer: LogPacer) {
+        reader = TransitionReader(queue)
         self.pacer = pacer
     }
 
@@ -46,7 +45,7 @@ struct LogReader: Sendable {
         let result = await withCheckedContinuation { continuation in
             thread.perform { [reader, pages] in
                 continuation.resume(
-                    returning: Result { () throws(StoreError) in
+                    returning: Result {
                         if let page = pages.page(after: position) { return page }
                         let page = LogPage(try reader.page(after: position, to: target, limit: Self.pageSize))
                         pages.keep(page)

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// The newest transitions, read from the store for all streams `log` together, while there are any.
@@ -38,8 +37,8 @@ final class LogTail: Sendable {
     private let pacer: LogPacer
     private let state = Mutex(State())
 
-    init(_ store: any CommandStore, _ registry: StreamRegistry, _ pacer: LogPacer) {
-        reader = TransitionReader(store)
+    init(_ queue: QueueAccess, _ registry: StreamRegistry, _ pacer: LogPacer) {
+        reader = TransitionReader(queue)
         self.registry = registry
         self.pacer = pacer
     }

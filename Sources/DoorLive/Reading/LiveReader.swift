@@ -3,7 +3,6 @@ internal import Console
 internal import Host
 internal import NetworkControl
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// Reads the store once a second and joins it with the events of the coordinator. Used on one thread, because it
@@ -32,7 +31,7 @@ final class LiveReader {
     /// Failed commands of each status that are read at the start.
     private static let maxFailuresBefore = 1000
 
-    private let instance: Instance
+    private let queue: QueueAccess
     private let events: Events
     private(set) var snapshot = LiveSnapshot(asOf: .now)
     /// Whether more transitions than ``LogPacer/busy`` were committed in the last second.
@@ -46,8 +45,8 @@ final class LiveReader {
     private var sums: (succeeded: Double, failed: Double)?
     private var intervalEnd: Timestamp?
 
-    init(_ instance: Instance, _ events: Events) {
-        self.instance = instance
+    init(_ queue: QueueAccess, _ events: Events) {
+        self.queue = queue
         self.events = events
     }
 
@@ -57,10 +56,11 @@ final class LiveReader {
         snapshot.hearsCoordinator = silence.map { $0 < Self.maxSilence } ?? false
         if let silence { snapshot.heardAt = now + (.zero - silence) }
         if snapshot.hearsCoordinator { snapshot.asOf = now }
+        let instance = queue.instance
         let coordinator = instance.coordinator
         snapshot.coordinatorPID = coordinator.pid
         endInterval(now)
-        do throws(StoreError) {
+        do {
             snapshot.links = try links.overview(
                 instance, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
             let rates = events.collector.second()
@@ -70,23 +70,23 @@ final class LiveReader {
                 waiting == 0
                 ? [] : try instance.waitCauses(links: snapshot.links.shown, workers: snapshot.workers, now: now)
             snapshot.asOf = now
-            let store = instance.store as? SQLiteStore
-            snapshot.warnings = ((store?.problems ?? []) + (store?.overloads ?? [])).map(\.message)
+            snapshot.warnings = queue.problems.map(\.message)
         } catch {
             snapshot.rates = nil
-            snapshot.warnings = [error.message]
+            snapshot.warnings = [SluiceError(error).message]
         }
         histories.note(snapshot.links.shown, isHeard: snapshot.hearsCoordinator, now: now)
         snapshot.linkHistory = histories.links
     }
 
-    private func readStore(bytes: Int64) throws(StoreError) {
-        snapshot.counts = try instance.store.counts()
+    private func readStore(bytes: Int64) throws {
+        let instance = queue.instance
+        snapshot.counts = try queue.counts()
         snapshot.workers = try instance.workers(events.collector, &descriptions)
         snapshot.pauses = try instance.pauses().map(\.sentence)
         snapshot.relations = try instance.relations()
-        snapshot.uploads = try openUploads()
-        let sample = try sampler.sample(instance.store)
+        snapshot.uploads = try queue.uploads(.open, limit: LiveSnapshot.maxUploads).uploads
+        let sample = try sampler.sample(queue)
         isBusy = Double(sample?.count ?? 0) > LogPacer.busy
         let succeeded = snapshot.counts[.success]
         defer { succeededCount = succeeded }
@@ -108,12 +108,12 @@ final class LiveReader {
     }
 
     /// The failures that the store still has: a door that was restarted shows them too.
-    private func failuresBefore() throws(StoreError) -> FailureGroups {
+    private func failuresBefore() throws -> FailureGroups {
         var failures: [(problem: WatchState.Problem, isComplete: Bool)] = []
         for status in [CommandStatus.error, .inDoubt, .tooManyTimes] where snapshot.counts[status] > 0 {
-            let page = try instance.store.page(
-                CommandFilter(status: status), order: .newestFirst, after: nil, limit: Self.maxFailuresBefore,
-                until: .now + .milliseconds(250))
+            let page = try queue.page(
+                CommandFilter(status: status), order: .newestFirst, limit: Self.maxFailuresBefore,
+                within: .milliseconds(250))
             for command in page.commands {
                 let problem = WatchState.Problem(
                     at: command.updatedAt.description, id: command.id.description, status: status.name,
@@ -126,15 +126,6 @@ final class LiveReader {
             groups.add(failure.problem, isComplete: failure.isComplete)
         }
         return groups
-    }
-
-    private func openUploads() throws(StoreError) -> [Upload] {
-        let store = instance.store
-        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.uploads(
-                shard: shard, state: .open, order: .newestFirst, after: nil, limit: LiveSnapshot.maxUploads)
-        }
-        return Array(shards.joined().sorted { $0.id > $1.id }.prefix(LiveSnapshot.maxUploads))
     }
 
     private func endInterval(_ now: Timestamp) {

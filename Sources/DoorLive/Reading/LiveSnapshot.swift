@@ -1,7 +1,6 @@
 package import Commands
 package import Console
 package import Queue
-internal import Store
 
 /// The running system at one moment, for pages, metrics and the stream `view`.
 package struct LiveSnapshot: Sendable {

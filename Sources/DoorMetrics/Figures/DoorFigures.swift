@@ -1,6 +1,5 @@
 internal import Commands
 internal import Door
-internal import Store
 internal import Synchronization
 internal import Telemetry
 internal import Uploads

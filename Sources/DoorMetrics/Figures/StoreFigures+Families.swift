@@ -1,6 +1,5 @@
 internal import Commands
 internal import Console
-internal import Store
 internal import Telemetry
 
 extension StoreFigures {

@@ -2,7 +2,6 @@ internal import Commands
 internal import Door
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 internal import Uploads
 
@@ -50,15 +49,12 @@ struct ReadinessCheck: Sendable {
     /// On a thread that may block.
     private static func checkStore(_ context: DoorContext) -> Readiness {
         var readiness = Readiness()
-        let store = context.client.store
-        do throws(StoreError) { _ = try store.counts() } catch {
-            readiness.fail(.store, "The store cannot be read: \(error.message).")
+        let queue = context.client.access
+        do { _ = try queue.counts() } catch {
+            readiness.fail(.store, "The store cannot be read: \(SluiceError(error).message).")
         }
-        do throws(StoreError) {
-            try store.set(
-                [(SettingKey.doorReady, "\(Timestamp.now)")], timeout: commitTimeout)
-        } catch {
-            readiness.fail(.commit, "A commit failed: \(error.message).")
+        do { try queue.commitProbe(timeout: commitTimeout) } catch {
+            readiness.fail(.commit, "A commit failed: \(SluiceError(error).message).")
         }
         return readiness
     }

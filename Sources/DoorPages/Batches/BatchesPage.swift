@@ -1,10 +1,10 @@
 internal import Commands
 internal import Console
 internal import Door
+internal import DoorAPI
 internal import Host
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 /// The batches: the list, and one of them.
 struct BatchesPage: Sendable {
@@ -22,16 +22,8 @@ struct BatchesPage: Sendable {
 
     private static func list(_ visit: Visit) async throws -> Response {
         let after = visit.request.query["before"].flatMap { CommandID($0) }
-        let (batches, next) = try await visit.services.store { store throws(StoreError) in
-            var filter = CommandFilter()
-            filter.type = CommandType.batch
-            let page = try store.page(
-                filter, order: .newestFirst, after: after, limit: shown, until: .now + time)
-            var batches: [BatchState] = []
-            for command in page.commands {
-                if let batch = try store.batch(command.id) { batches.append(batch) }
-            }
-            return (batches, page.next)
+        let (batches, next) = try await visit.services.queue { queue in
+            try queue.batches(after: after, limit: shown, within: time)
         }
         return visit.page("Batches", .batches) {
             tag(.h1, .class("hide")) { "Batches" }
@@ -88,7 +80,7 @@ struct BatchesPage: Sendable {
 
     private static func show(_ visit: Visit) async throws -> Response {
         let id = try id(of: visit)
-        let found = try await visit.services.queue { queue throws(StoreError) in try queue.batchDetails(of: id) }
+        let found = try await visit.services.queue { queue in try queue.batchDetails(of: id) }
         guard let details = found else {
             throw Problem(.notFound, "not-found", "There is no batch \(id); a member has a page of a command.")
         }

@@ -4,7 +4,7 @@ internal import Door
 internal import DoorAPI
 internal import Host
 internal import Hummingbird
-internal import Store
+internal import Queue
 
 /// The question before one verb changes all commands that a filter admits: how many, which filter, and some of them.
 struct BulkQuestion {
@@ -12,14 +12,6 @@ struct BulkQuestion {
     /// More commands are not counted.
     private static let maxCounted = 10_000
     private static let time: Duration = .milliseconds(300)
-
-    private struct Count: Sendable {
-        var first: [Command] = []
-        /// Commands whose status allows the verb.
-        var changing = 0
-        var others = 0
-        var isComplete = false
-    }
 
     let visit: Visit
     let query: CommandsQuery
@@ -30,7 +22,7 @@ struct BulkQuestion {
     var response: Response {
         get async throws {
             let count = try await count()
-            let names = try await visit.services.rows(count.first)
+            let names = try await visit.services.names(of: count.first)
             return visit.page("\(title)?", .commands, isLive: false) { content(count, names) }
         }
     }
@@ -42,32 +34,17 @@ struct BulkQuestion {
         }
     }
 
-    private func count() async throws(Problem) -> Count {
+    private func count() async throws(Problem) -> CommandCount {
         let filter = query.filter(asked: visit.now)
         let statuses = BulkAction(verb, of: filter).statuses
-        return try await visit.services.store { store throws(StoreError) in
-            var count = Count()
-            var after: CommandID?
-            let end = MonotonicTime.now + Self.time
-            while true {
-                let page = try store.page(filter, order: .newestFirst, after: after, limit: 1000, until: end)
-                for command in page.commands {
-                    guard statuses.contains(command.status) else {
-                        count.others += 1
-                        continue
-                    }
-                    count.changing += 1
-                    if count.first.count < Self.shown { count.first.append(command) }
-                }
-                after = page.next
-                count.isComplete = after == nil
-                if count.isComplete || count.changing >= Self.maxCounted || MonotonicTime.now >= end { return count }
-            }
+        return try await visit.services.queue { queue in
+            try queue.count(
+                filter, in: statuses, limit: Self.maxCounted, shown: Self.shown, within: Self.time)
         }
     }
 
     @HTMLBuilder
-    private func content(_ count: Count, _ names: [CommandID: String]) -> HTML {
+    private func content(_ count: CommandCount, _ names: [CommandID: String]) -> HTML {
         let number = Figures.grouped(Int64(count.changing)) + (count.isComplete ? "" : " or more")
         tag(.section, .class("panel"), .the(.labelledBy, "question")) {
             tag(.h1, .id("question")) {

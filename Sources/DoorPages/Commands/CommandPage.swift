@@ -4,7 +4,6 @@ internal import Door
 internal import DoorAPI
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 /// The page of one command, and its buttons.
 struct OneCommandPage: Sendable {
@@ -28,9 +27,9 @@ struct OneCommandPage: Sendable {
         }
         let page = PageLink.command(id)
         // Retry and the settlement of a doubt act on what their reader saw; a cancellation says the same in any status.
-        let (command, version) = try await visit.services.store { store throws(StoreError) in
-            let command = try store.command(id)
-            return (command, try ShownCommand.version(of: id, store))
+        let (command, version) = try await visit.services.queue { queue in
+            let command = try queue.command(id)
+            return (command, try queue.version(of: id))
         }
         guard let command else { throw missing(id) }
         if let seen = form["seen"], seen != version {

@@ -4,7 +4,7 @@ internal import Door
 internal import DoorAPI
 internal import Host
 internal import Hummingbird
-internal import Store
+internal import Queue
 
 /// The list of commands: filters, the newest first, and verbs for ticked rows or for all that match.
 struct CommandsPage: Sendable {
@@ -35,7 +35,7 @@ struct CommandsPage: Sendable {
             if !found.isEmpty {
                 var page = CommandPage()
                 page.commands = found
-                let rows = try await visit.services.rows(found)
+                let rows = try await visit.services.names(of: found)
                 return CommandsView(visit: visit, query: query, page: page, rows: rows).response
             }
         }
@@ -46,48 +46,26 @@ struct CommandsPage: Sendable {
             let other = try await visit.services.page(reasons.filter(now: visit.now), after: nil)
             if !other.commands.isEmpty || other.next != nil { (query, page) = (reasons, other) }
         }
-        let rows = try await visit.services.rows(page.commands)
+        let rows = try await visit.services.names(of: page.commands)
         return CommandsView(visit: visit, query: query, page: page, rows: rows).response
     }
 }
 
 extension PageServices {
-    /// Characters of a name in a list.
-    private static let maxName = 80
-    /// A larger payload is shown by its id: to parse a megabyte takes as long as the rest of the page.
-    private static let maxParsed = 64 << 10
-    private static let nameTime: Duration = .milliseconds(60)
-
     fileprivate func find(_ part: CommandIDPart) async throws(Problem) -> [Command]? {
-        try await store { store throws(StoreError) in try store.find(part, limit: CommandsPage.pageSize) }
+        try await queue { queue in try queue.find(part, limit: CommandsPage.pageSize) }
     }
 
     fileprivate func page(_ filter: CommandFilter, after: CommandID?) async throws(Problem) -> CommandPage {
-        try await store { store throws(StoreError) in
-            try store.page(
-                filter, order: .newestFirst, after: after, limit: CommandsPage.pageSize,
-                until: .now + CommandsPage.searchTime)
+        try await queue { queue in
+            try queue.page(
+                filter, order: .newestFirst, after: after, limit: CommandsPage.pageSize, within: CommandsPage.searchTime
+            )
         }
     }
 
-    /// The names of commands, from their payloads; those of flows and batches.
-    func rows(_ commands: [Command]) async throws(Problem) -> [CommandID: String] {
-        try await store { store throws(StoreError) in
-            var names: [CommandID: String] = [:]
-            // A page spends little time on names, even where each payload has a megabyte.
-            let end = MonotonicTime.now + Self.nameTime
-            for command in commands where MonotonicTime.now < end {
-                let name: String?
-                switch command.type {
-                case CommandType.flow: name = try store.flow(command.id)?.name
-                case CommandType.batch: name = try store.batch(command.id)?.name
-                default:
-                    let payload = try store.payload(command.id) ?? []
-                    name = payload.count <= Self.maxParsed ? CommandSubject(payload: payload)?.name : nil
-                }
-                if let name, !name.isEmpty { names[command.id] = String(name.prefix(Self.maxName)) }
-            }
-            return names
-        }
+    /// The names of commands in a list.
+    func names(of commands: [Command]) async throws(Problem) -> [CommandID: String] {
+        try await queue { queue in try queue.names(of: commands) }
     }
 }

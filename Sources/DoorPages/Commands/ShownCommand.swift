@@ -4,7 +4,6 @@ internal import Door
 internal import DoorLive
 internal import HTTPClient
 internal import Queue
-internal import Store
 
 /// Everything that the page of a command shows.
 struct ShownCommand: Sendable {
@@ -29,32 +28,23 @@ struct ShownCommand: Sendable {
     static func read(
         _ id: CommandID, before seq: Int64?, _ visit: Visit
     ) async throws(Problem) -> ShownCommand? {
-        let directory = visit.services.context.client.directory
         let links = visit.live.links.shown
-        return try await visit.services.queue { queue throws(StoreError) in
+        return try await visit.services.queue { queue in
             // Before the command, so that it is never newer than what the page shows.
-            let version = try version(of: id, queue.store)
+            let version = try queue.version(of: id)
             guard let details = try queue.details(of: id, before: seq, limit: transitions) else { return nil }
             let command = details.command
-            let explainer = WaitExplainer(instance: Instance(directory: directory, store: queue.store), links: links)
+            let explainer = WaitExplainer(instance: queue.instance, links: links)
             let parsed = details.result.flatMap { try? JSONValue(parsing: $0) }
-            let hasFailedProgram =
-                command.type == CommandType.exec && (command.status == .error || command.status == .tooManyTimes)
             return ShownCommand(
                 details: details,
                 payload: details.payload.map { StoredText($0) { HTTPHeaderRedaction.shown($0) } },
                 result: details.result.map { StoredText($0) { HTTPHeaderRedaction.shown(result: $0) } },
                 name: details.payload.flatMap { CommandSubject(payload: $0)?.name },
                 reasons: try explainer.reasons(of: command),
-                isOfBatch: try details.waits?.flow.map { flow throws(StoreError) in
-                    try queue.store.batch(flow) != nil
-                } ?? false,
-                errorOutput: hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
+                isOfBatch: try details.waits?.flow.map { try queue.command($0)?.type == CommandType.batch } ?? false,
+                errorOutput: command.hasFailedProgram ? parsed.flatMap { ErrorOutput(result: $0) }?.lines ?? [] : [],
                 version: version)
         }
-    }
-
-    static func version(of id: CommandID, _ store: any CommandStore) throws(StoreError) -> String {
-        "\(id.shard(of: store.shardCount))-\(try store.timeline(id, before: nil, limit: 1).last?.seq ?? 0)"
     }
 }

@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 /// One rate limit: what it lets start, the commands that wait for it, and the form that changes it.
 struct LimitView {
@@ -17,7 +16,7 @@ struct LimitView {
 
     static func show(_ visit: Visit) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
-        let found = try await visit.services.queue { queue throws(StoreError) -> LimitView? in
+        let found = try await visit.services.queue { queue -> LimitView? in
             guard let reading = try queue.rateLimits().first(where: { $0.name == name }) else { return nil }
             guard reading.waiting > 0 else { return LimitView(visit: visit, reading: reading, next: [], keys: []) }
             let (next, keys) = try queue.waiting(forLimit: name, limit: shown)

@@ -5,7 +5,6 @@ internal import DoorLive
 internal import Hummingbird
 internal import Logging
 internal import Queue
-internal import Store
 
 /// The rate limits: how much of each is used, what waits for it, and its change.
 struct LimitsPage: Sendable {
@@ -21,7 +20,7 @@ struct LimitsPage: Sendable {
     }
 
     private static func list(_ visit: Visit) async throws -> Response {
-        let limits = try await visit.services.queue { queue throws(StoreError) in try queue.rateLimits() }
+        let limits = try await visit.services.queue { queue in try queue.rateLimits() }
         let keys = visit.live.relations.keys
         return visit.page("Limits", .limits) {
             tag(.h1, .class("hide")) { "Limits" }
@@ -94,7 +93,7 @@ struct LimitsPage: Sendable {
             return visit.done(error.detail, isProblem: true, back: nil, or: page)
         }
         let change = RateLimitChange(to: limit)
-        _ = try await visit.services.queue { queue throws(StoreError) in try queue.changeRateLimit(name, change) }
+        _ = try await visit.services.queue { queue in try queue.changeRateLimit(name, change) }
         visit.services.context.logger.notice(
             "A rate limit was changed.", metadata: ["limit": "\(name)", "by": "\(visit.request.actor)"])
         return visit.done("“\(name)”: \(LimitText.sentence(limit)).", back: nil, or: page)

@@ -5,7 +5,6 @@ internal import Hummingbird
 internal import Logging
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 /// The settings of a link that an operator changes.
 enum LinkSettings {
@@ -47,7 +46,7 @@ enum LinkSettings {
             }
             change.maxRate = .some(rate)
         }
-        _ = try await visit.services.queue { [change] queue throws(StoreError) in
+        _ = try await visit.services.queue { [change] queue in
             try queue.changeLink(to: destination, change)
         }
         visit.services.context.logger.notice(

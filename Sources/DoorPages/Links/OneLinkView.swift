@@ -5,7 +5,6 @@ internal import DoorLive
 internal import Hummingbird
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 /// The page of a link in one direction: its plot, its levels, and the settings of an operator.
 struct OneLinkView {
@@ -17,8 +16,10 @@ struct OneLinkView {
     static func show(_ visit: Visit) async throws -> Response {
         let (name, direction) = try LinkSettings.link(of: visit)
         let known = visit.live.links.shown.first { $0.destination == name && $0.direction == direction }
-        let key = SettingKey.pause(qos: nil, destination: Destination(name))
-        let isPaused = try await visit.services.store { store throws(StoreError) in try store.setting(key) != nil }
+        let destination = Destination(name)
+        let isPaused = try await visit.services.queue { queue in
+            try queue.pauses().contains { $0.qos == nil && $0.destination == destination }
+        }
         var link = known ?? LinkReport(destination: name, level: .unknown)
         link.direction = direction
         let history =

@@ -5,7 +5,6 @@ internal import DoorLive
 internal import Host
 internal import NetworkControl
 internal import Queue
-internal import Store
 
 /// The state that does not mend itself: each entry says what is wrong, and has the remedy beside it.
 struct Attention {
@@ -32,21 +31,13 @@ struct Attention {
         spool = await SpoolView.read(visit)
         let counts = visit.live.counts
         let statuses = [CommandStatus.inDoubt, .tooManyTimes].filter { counts[$0] > 0 }
-        let directory = visit.services.context.client.directory
         let hasPauses = !visit.live.pauses.isEmpty
         guard hasPauses || !statuses.isEmpty else {
             (pauses, newest) = ([], [:])
             return
         }
-        (pauses, newest) = try await visit.services.store { store throws(StoreError) in
-            var newest: [CommandStatus: Command] = [:]
-            for status in statuses {
-                newest[status] = try store.page(
-                    CommandFilter(status: status), order: .newestFirst, after: nil, limit: 1,
-                    until: .now + .milliseconds(100)
-                ).commands.first
-            }
-            return (hasPauses ? try Instance(directory: directory, store: store).pauses() : [], newest)
+        (pauses, newest) = try await visit.services.queue { queue in
+            (hasPauses ? try queue.instance.pauses() : [], try queue.newest(in: statuses))
         }
     }
 

@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import Door
 internal import DoorLive
-internal import Store
+internal import Queue
 
 /// Failures by their cause, the newest first, with the present status of the newest command.
 struct OverviewFailures {
@@ -18,14 +18,9 @@ struct OverviewFailures {
             rows = []
             return
         }
-        rows = try await visit.services.store { store throws(StoreError) in
-            var rows: [(FailureGroups.Group, Command?)] = []
-            for group in groups {
-                rows.append(
-                    (group, try store.ifUsable { () throws(StoreError) in try store.command(group.newest) } ?? nil))
-            }
-            return rows
-        }
+        let newest = groups.map(\.newest)
+        let commands = try await visit.services.queue { queue in try queue.readable(newest) }
+        rows = groups.map { ($0, commands[$0.newest]) }
     }
 
     var html: HTML {

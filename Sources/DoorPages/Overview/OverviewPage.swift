@@ -4,7 +4,6 @@ internal import Door
 internal import DoorLive
 internal import Hummingbird
 internal import Queue
-internal import Store
 
 /// The first page: what needs a person, what runs, and how the links do.
 struct OverviewPage: Sendable {

@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Door
 internal import DoorLive
-internal import Store
 
 /// The uploads that come in.
 struct OverviewUploads {
@@ -19,8 +18,8 @@ struct OverviewUploads {
         tokens =
             uploads.isEmpty
             ? [:]
-            : try await visit.services.store { store throws(StoreError) in
-                try UploadRow.tokens(of: Array(uploads.prefix(Self.shown)), store)
+            : try await visit.services.queue { queue in
+                try UploadRow.tokens(of: Array(uploads.prefix(Self.shown)), queue)
             }
     }
 

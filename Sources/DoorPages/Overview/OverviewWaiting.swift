@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import DoorLive
 internal import Queue
-internal import Store
 
 /// Waiting commands by the cause that holds them back: first the causes that time alone does not end.
 struct OverviewWaiting {

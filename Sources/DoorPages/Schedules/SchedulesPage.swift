@@ -4,8 +4,6 @@ internal import Door
 internal import Hummingbird
 internal import Logging
 internal import Queue
-internal import Store
-internal import Wire
 
 /// The schedules: when each fires next, and the buttons to pause, resume and trigger it.
 struct SchedulesPage: Sendable {
@@ -18,11 +16,9 @@ struct SchedulesPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (schedules, last) = try await visit.services.store { store throws(StoreError) in
-            let schedules = try store.schedules()
-            var last: [CommandID: Command] = [:]
-            for id in schedules.prefix(maxShown).compactMap(\.state.lastID) { last[id] = try store.command(id) }
-            return (schedules, last)
+        let (schedules, last) = try await visit.services.queue { queue in
+            let schedules = try queue.schedules()
+            return (schedules, try queue.readable(schedules.prefix(maxShown).compactMap(\.state.lastID)))
         }
         return visit.page("Schedules", .schedules) {
             tag(.h1, .class("hide")) { "Schedules" }
@@ -59,7 +55,7 @@ struct SchedulesPage: Sendable {
     private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
         let verb = visit.request.parameters["verb"] ?? ""
-        let result = try await visit.services.queue { queue throws(StoreError) -> (text: String, isProblem: Bool)? in
+        let result = try await visit.services.queue { queue -> (text: String, isProblem: Bool)? in
             switch verb {
             case "pause": return try queue.pauseSchedule(name).map { _ in ("“\(name)” is paused.", false) }
             case "resume": return try queue.resumeSchedule(name).map { _ in ("“\(name)” fires again.", false) }

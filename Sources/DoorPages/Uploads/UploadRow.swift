@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import Door
-internal import Store
+internal import Queue
 
 /// An upload in a list.
 struct UploadRow {
@@ -22,13 +22,9 @@ struct UploadRow {
 
     /// The names of the tokens that have created uploads of earlier releases, by their public ids. A token that was removed
     /// has none.
-    static func tokens(of uploads: [Upload], _ store: any CommandStore) throws(StoreError) -> [String: String] {
-        var names: [String: String] = [:]
-        for id in Set(uploads.filter { $0.facts.tokenName == nil }.compactMap(\.facts.token)) {
-            let setting = try store.setting("\(SettingKey.accessTokenPrefix)\(id)")
-            names[id] = setting.flatMap { TokenRecord(id: id, setting: $0) }?.name
-        }
-        return names
+    static func tokens(of uploads: [Upload], _ queue: QueueAccess) throws -> [String: String] {
+        let ids = Set(uploads.filter { $0.facts.tokenName == nil }.compactMap(\.facts.token))
+        return ids.isEmpty ? [:] : try TokenStore(queue).names(of: ids)
     }
 
     private var name: String { upload.facts.fileName ?? upload.id.description }

@@ -4,7 +4,6 @@ internal import Door
 internal import Hummingbird
 internal import Logging
 internal import Queue
-internal import Store
 internal import Uploads
 
 /// The uploads: those that are open, and those that have ended.
@@ -18,11 +17,11 @@ struct UploadsPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (open, over, tokens) = try await visit.services.queue { queue throws(StoreError) in
+        let (open, over, tokens) = try await visit.services.queue { queue in
             let open = try queue.uploads(.open, limit: shown).uploads
             let over =
                 try queue.uploads(.complete, limit: shown).uploads + queue.uploads(.ended, limit: shown).uploads
-            return (open, over, try UploadRow.tokens(of: open + over, queue.store))
+            return (open, over, try UploadRow.tokens(of: open + over, queue))
         }
         let spool = await SpoolView.read(visit)
         return visit.page("Uploads", .uploads) {

@@ -58,6 +58,9 @@ package struct RemovedRateLimit: Sendable, Equatable {
 }
 
 extension QueueAccess {
+    /// The rate limits, by name.
+    package func limits() throws(StoreError) -> [String: RateLimit] { try store.rateLimits() }
+
     /// The rate limits, and those that were removed while ready commands name them, by name.
     package func rateLimits() throws(StoreError) -> [RateLimitReading] {
         let limits = try store.rateLimits()

@@ -9,6 +9,34 @@ package enum ScheduleChange: String, Sendable {
 
 /// Schedules: what submits commands at its times. The coordinator reads them by itself.
 extension QueueAccess {
+    /// All schedules, by name.
+    package func schedules() throws(StoreError) -> [StoredSchedule] { try store.schedules() }
+
+    /// Nil where there is none of that name.
+    package func schedule(_ name: String) throws(StoreError) -> StoredSchedule? { try store.schedule(name) }
+
+    /// Refuses a schedule whose commands would be refused: a type that no worker has ever been able to run, or a rate limit
+    /// that does not exist.
+    /// - Throws: `invalid` with the known names.
+    package func refuseUnknown(
+        _ action: ScheduleAction, of name: String, allowUnknownTypes: Bool
+    ) throws {
+        if !allowUnknownTypes {
+            let known = try store.types()
+            for type in Set(action.drafts.map(\.type)).sorted() where !known.contains(type) {
+                throw SluiceError(
+                    .invalid,
+                    "schedule “\(name)”: no worker runs “\(type)”; known types are "
+                        + known.sorted().joined(separator: ", "))
+            }
+        }
+        let limits = try store.rateLimits()
+        for limit in action.limits.sorted() where limits[limit] == nil {
+            let problem = StoreError.unknownLimit(limit, known: Array(limits.keys)).message
+            throw SluiceError(.invalid, "schedule “\(name)”: \(problem)")
+        }
+    }
+
     /// Lets a schedule fire no more, until it is resumed.
     /// - Returns: the schedule afterwards; nil where there is none of that name.
     package func pauseSchedule(_ name: String) throws(StoreError) -> StoredSchedule? {
@@ -100,7 +128,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `invalid` with the sentence of the schedule where it cannot be submitted.
     package func trigger(schedule name: String) async throws -> [CommandID] {
         let now = clock()
-        let (ids, problem) = try await access { access throws(StoreError) in
+        let (ids, problem) = try await access { access in
             try access.triggerSchedule(name, now: now)
         }
         if let problem { throw SluiceError(.invalid, problem) }

@@ -24,7 +24,7 @@ extension SluiceClient {
         guard (1...RateLimit.maxAtOnce).contains(limit.atOnce ?? 1) else {
             throw SluiceError(.usage, "a rate limit lets 1 to \(RateLimit.maxAtOnce) commands run at once, or nil")
         }
-        _ = try await access { access throws(StoreError) in
+        _ = try await access { access in
             try access.changeRateLimit(name, RateLimitChange(to: limit))
         }
     }
@@ -34,6 +34,6 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``.
     @discardableResult
     public func removeLimit(_ name: String) async throws -> Bool {
-        try await access { access throws(StoreError) in try access.removeRateLimit(name) } != nil
+        try await access { access in try access.removeRateLimit(name) } != nil
     }
 }

@@ -1,14 +1,6 @@
 public import Commands
 package import Store
-
-extension OperationRegistry {
-    /// With the rule that a worker has stored for a type, where there is no operation for it. A rule that cannot be read
-    /// is left out: the command is then not idempotent, and the submit reports the shard.
-    package func withRule(for type: String, from store: any CommandStore) -> OperationRegistry {
-        guard self[type] == nil, let setting = try? store.setting(SettingKey.type(type)) else { return self }
-        return adding(PayloadRule(setting: setting), for: type)
-    }
-}
+internal import Wire
 
 extension SluiceClient {
     /// Makes a command durable, and sends the coordinator a hint. When this returns, the command is on disk.
@@ -111,9 +103,44 @@ extension SluiceClient {
     ) throws(SluiceError) -> CommandDraft {
         do throws(PayloadError) {
             return try CommandDraft(
-                type: type, payload: payload, options: options, registry: registry.withRule(for: type, from: store))
+                type: type, payload: payload, options: options, registry: access.rules(for: type, in: registry))
         } catch {
             throw SluiceError(error)
         }
+    }
+}
+
+extension QueueAccess {
+    /// Submits commands with one transaction for each shard, and tells the coordinator. A refused draft does not keep the
+    /// others from being accepted.
+    /// - Parameter allowUnknownTypes: accept types that no worker has ever been able to run.
+    /// - Returns: one result for each draft, in order.
+    package func submit(
+        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp = .now
+    ) -> [Result<Submission, SluiceError>] {
+        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
+        let accepted = results.compactMap { try? $0.get() }
+        // The coordinator finds the others when its window runs low, and by its sweep.
+        for (kind, ids) in [(Hint.Kind.ready, accepted.map(\.id)), (.changed, accepted.flatMap(\.changed))]
+        where !ids.isEmpty {
+            hint(kind, Array(ids.prefix(Self.maxHints)))
+        }
+        return results.map { $0.mapError(SluiceError.init) }
+    }
+
+    private static var maxHints: Int { 256 }
+
+    /// Tells producers how to read the payloads of types. Equal rules are not written.
+    package func setRules(_ rules: [String: PayloadRule]) throws(StoreError) {
+        let stored = try store.settings(prefix: SettingKey.type(""))
+        let changed = rules.map { (key: SettingKey.type($0), value: $1.setting) }.filter { stored[$0.key] != $0.value }
+        if !changed.isEmpty { try store.set(changed, timeout: WriteTimeout.foreground) }
+    }
+
+    /// The operations that check payloads, with the rule that a worker has stored for a type of which none of them knows.
+    /// A rule that cannot be read is left out: the command is then not idempotent, and the submit reports the shard.
+    package func rules(for type: String, in registry: OperationRegistry) -> OperationRegistry {
+        guard registry[type] == nil, let setting = try? store.setting(SettingKey.type(type)) else { return registry }
+        return registry.adding(PayloadRule(setting: setting), for: type)
     }
 }

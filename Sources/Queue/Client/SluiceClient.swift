@@ -103,11 +103,6 @@ public final class SluiceClient: Sendable {
         if !ids.isEmpty { batcher.send(.ready, Array(ids.prefix(256))) }
     }
 
-    /// Tells the coordinator that others have changed, so that it reads them again. Its sweep finds the rest of a bulk.
-    package func hint(changed ids: [CommandID]) {
-        if !ids.isEmpty { batcher.send(.changed, Array(ids.prefix(256))) }
-    }
-
     // MARK: Reading
 
     /// The command in its present state; nil where there is none with that id. Commands in `success` and
@@ -211,7 +206,7 @@ public final class SluiceClient: Sendable {
         return try result.get()
     }
 
-    package func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws -> Value {
         try await aside { [store] () throws(SluiceError) in

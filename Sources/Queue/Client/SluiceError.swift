@@ -1,5 +1,7 @@
+internal import Host
 package import Store
-internal import ZeroMQ
+package import Work
+package import ZeroMQ
 
 /// An error of the library: a code for programs, and a sentence for people.
 public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -67,6 +69,23 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SluiceError {
+    /// Any error of a verb or a reading.
+    package init(_ error: any Error) { self = Self.known(error) ?? SluiceError(.failed, "\(error)") }
+
+    /// Whether an error is of the queue, or of what is below it, so that it has a sentence for people.
+    package static func isKnown(_ error: any Error) -> Bool { known(error) != nil }
+
+    private static func known(_ error: any Error) -> SluiceError? {
+        switch error {
+        case let error as SluiceError: error
+        case let error as StoreError: SluiceError(error)
+        case let error as SystemError: SluiceError(StoreError(error))
+        case let error as PayloadError: SluiceError(error)
+        case let error as ZeroMQError: SluiceError(error)
+        default: nil
+        }
+    }
+
     package init(_ error: StoreError) {
         let code: Code =
             switch error.code {
@@ -99,7 +118,7 @@ extension SluiceError {
 
     package init(_ error: FlowError) { self.init(.invalid, error.description) }
 
-    init(_ error: ZeroMQError) {
+    package init(_ error: ZeroMQError) {
         self.init(error.code == .tooManySockets ? .tryAgain : .failed, error.sentence)
     }
 

@@ -7,7 +7,7 @@ package import Store
 package struct TransitionReader: Sendable {
     private let store: any CommandStore
 
-    package init(_ store: any CommandStore) { self.store = store }
+    package init(_ queue: QueueAccess) { store = queue.store }
 
     /// The number of shards of the store.
     package var shardCount: Int { store.shardCount }

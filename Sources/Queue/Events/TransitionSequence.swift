@@ -28,7 +28,7 @@ public struct TransitionSequence: AsyncSequence, Sendable {
             self.client = client
             self.position = position
             self.filter = filter
-            reader = TransitionReader(client.store)
+            reader = TransitionReader(client.access)
         }
 
         /// The next transition or gap; nil when the task is cancelled or the client is closed.

@@ -33,14 +33,12 @@ package struct LinkOverrideChange: Sendable, Equatable {
     }
 }
 
-extension SettingStore {
-    /// Nil without a setting.
-    package func overrideSetting(of destination: Destination) throws(StoreError) -> LinkOverrideSetting? {
-        try setting(LinkOverrideSetting.key(destination)).flatMap { LinkOverrideSetting(setting: $0) }
-    }
-}
-
 extension QueueAccess {
+    /// Nil where a destination has its defaults.
+    package func overrideSetting(of destination: Destination) throws(StoreError) -> LinkOverrideSetting? {
+        try store.setting(LinkOverrideSetting.key(destination)).flatMap { LinkOverrideSetting(setting: $0) }
+    }
+
     /// Changes the settings of a destination in one transaction. It acts at once.
     package func changeLink(
         to destination: Destination, _ change: LinkOverrideChange, now: Timestamp = .now

@@ -62,6 +62,22 @@ package struct BatchDetails: Sendable {
 }
 
 extension QueueAccess {
+    /// A page of all batches, the newest first.
+    /// - Parameters:
+    ///   - after: excluded; nil: the first page.
+    ///   - time: for the search.
+    /// - Returns: at most `limit` batches, and the id after which the next page begins.
+    package func batches(
+        after: CommandID?, limit: Int, within time: Duration
+    ) throws(StoreError) -> (batches: [BatchState], next: CommandID?) {
+        var filter = CommandFilter()
+        filter.type = CommandType.batch
+        let page = try page(filter, order: .newestFirst, after: after, limit: limit, within: time)
+        var batches: [BatchState] = []
+        for command in page.commands { if let batch = try store.batch(command.id) { batches.append(batch) } }
+        return (batches, page.next)
+    }
+
     /// A batch with its members: nil where there is no such batch. It takes up to half a second.
     package func batchDetails(of id: CommandID) throws(StoreError) -> BatchDetails? {
         guard let batch = try store.batch(id) else { return nil }

@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Operations
+internal import Queue
 
 struct CollectionPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,9 +42,9 @@ struct CollectionPutCommand: AsyncParsableCommand {
         } else {
             lines = record.utf8.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 }
         }
-        let (directory, _) = try data.store(create: true)
+        let queue = try data.queue(create: true)
         // The first collection makes the directory, which the configuration may have elsewhere.
-        let target = try await ConfigurationFile(data, directory).collectionsDirectory
+        let target = try await ConfigurationFile(data, queue.directory).collectionsDirectory
         let result = try CollectionCommand.run {
             try CollectionWriter(CollectionDirectory(data: data.path, at: target), name)
                 .put(lines: lines, key: key.isEmpty ? nil : key)

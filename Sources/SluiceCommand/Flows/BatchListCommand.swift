@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Store
+internal import Queue
 
 struct BatchListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,8 +18,8 @@ struct BatchListCommand: ParsableCommand {
     func validate() throws { try list.validate() }
 
     func run() throws {
-        try list.run(of: CommandType.batch, named: "batches") { id, store in
-            guard let batch = try store.batch(id) else { return nil }
+        try list.run(of: CommandType.batch, named: "batches") { id, queue in
+            guard case .found(let batch) = try queue.batch(id) else { return nil }
             return CompositeList.Row(
                 json: BatchJSON.value(of: batch), command: batch.command, name: batch.name,
                 status: batch.command.status == .blocked && !batch.isSealed ? "open" : batch.command.status.word,

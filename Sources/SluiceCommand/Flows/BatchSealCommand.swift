@@ -24,7 +24,7 @@ struct BatchSealCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let client = try data.client(BuiltInOperations.registry())
-        let id = try BatchShowCommand.batch(id, client.store, data).command.id
+        let id = try BatchShowCommand.batch(id, client.access, data).command.id
         try await client.seal(id)
         if let state = try await client.batch(id) { BatchShowCommand.show(state, asJSON: print.json) }
         if wait { try await CompletionWaiter(client: client, ids: [id]).run() }

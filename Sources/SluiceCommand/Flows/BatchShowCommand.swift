@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 struct BatchShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,9 +22,9 @@ struct BatchShowCommand: ParsableCommand {
     var id: CommandIDPart
 
     func run() throws {
-        let (_, store) = try data.store()
-        Self.show(try Self.batch(id, store, data), asJSON: print.json)
-        try data.warn(of: store)
+        let queue = try data.queue()
+        Self.show(try Self.batch(id, queue, data), asJSON: print.json)
+        try data.warn(of: queue)
     }
 
     static func show(_ batch: BatchState, asJSON: Bool) {
@@ -33,9 +32,9 @@ struct BatchShowCommand: ParsableCommand {
         for line in BatchText.lines(batch, now: .now) { Output.line(line) }
     }
 
-    static func batch(_ part: CommandIDPart, _ store: any CommandStore, _ data: DataOptions) throws -> BatchState {
-        let id = try store.id(of: part)
-        switch try QueueAccess(store, in: data.directory()).batch(id) {
+    static func batch(_ part: CommandIDPart, _ queue: QueueAccess, _ data: DataOptions) throws -> BatchState {
+        let id = try queue.id(of: part)
+        switch try queue.batch(id) {
         case .found(let batch): return batch
         case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
         case .other(let command, _):

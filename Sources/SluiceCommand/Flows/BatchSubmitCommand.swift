@@ -69,7 +69,7 @@ struct BatchSubmitCommand: AsyncParsableCommand {
         try Output.require(bytes: SubmissionPrinter.lineBytes)
         let id: CommandID
         if let into {
-            id = try BatchShowCommand.batch(into, client.store, data).command.id
+            id = try BatchShowCommand.batch(into, client.access, data).command.id
         } else {
             id = try await client.open(
                 try await batch.draft(data, allowUnknown: allowUnknown), allowUnknownTypes: allowUnknown)

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Store
+internal import Queue
 
 /// The list of flows or batches, newest first.
 struct CompositeList: ParsableArguments {
@@ -43,35 +43,27 @@ struct CompositeList: ParsableArguments {
 
     /// - Parameter row: nil for a command that is gone.
     func run(
-        of type: String, named name: String, _ row: (CommandID, SQLiteStore) throws -> Row?
+        of type: String, named name: String, _ row: (CommandID, QueueAccess) throws -> Row?
     ) throws {
         var table = Table([
             ("ID", .left), ("NAME", .left), ("STATUS", .left), ("ENDED", .right), ("FAILED", .right), ("AGE", .right),
         ])
         let now = Timestamp.now
-        let (_, store) = try data.store()
+        let queue = try data.queue()
         var filter = CommandFilter()
         filter.type = type
         filter.status = status
-        var left = limit == 0 ? Int.max : limit
-        var after: CommandID?
-        var isCut = false
-        let deadline = limit == 0 ? nil : MonotonicTime.now + Self.timeout
-        while left > 0 {
-            let page = try store.page(
-                filter, order: .newestFirst, after: after, limit: min(left, 1000), until: deadline)
-            for command in page.commands {
-                guard let row = try row(command.id, store) else { continue }
+        var walk = CommandWalk(
+            queue, filter, order: .newestFirst, limit: limit == 0 ? nil : limit,
+            within: limit == 0 ? nil : Self.timeout)
+        while let page = try walk.next() {
+            for command in page {
+                guard let row = try row(command.id, queue) else { continue }
                 if print.json { Output.line(row.json.bytes) } else { table.add(row.cells(now: now)) }
             }
-            left -= page.commands.count
-            isCut = left == 0 && page.next != nil
-            guard let next = page.next else { break }
-            after = next
-            if let deadline, left > 0, MonotonicTime.now >= deadline {
-                Diagnostics.say("looked back to \(next.madeAt); use --limit 0 to look at every command")
-                break
-            }
+        }
+        if !walk.isFull, !walk.isComplete, let position = walk.position {
+            Diagnostics.say("looked back to \(position.madeAt); use --limit 0 to look at every command")
         }
         if !table.isEmpty {
             for line in table.lines {
@@ -81,12 +73,10 @@ struct CompositeList: ParsableArguments {
             Output.flush()
             Diagnostics.say("no \(name); “sluice \(type) submit --help” says how to make one")
         }
-        if isCut, let after,
-            try !store.page(filter, order: .newestFirst, after: after, limit: 1, until: deadline).commands.isEmpty
-        {
+        if try walk.hasMore() {
             Output.flush()
             Diagnostics.say("these are the newest \(limit), and there are more; --limit 0 prints all")
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Store
+internal import Queue
 
 struct FlowListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,8 +19,9 @@ struct FlowListCommand: ParsableCommand {
     func validate() throws { try list.validate() }
 
     func run() throws {
-        try list.run(of: CommandType.flow, named: "flows") { id, store in
-            guard let flow = try store.flow(id) else { return nil }
+        try list.run(of: CommandType.flow, named: "flows") { id, queue in
+            guard case .found(let details) = try queue.flow(id, limit: 0) else { return nil }
+            let flow = details.flow
             return CompositeList.Row(
                 json: .object(FlowJSON.members(of: flow)), command: flow.command, name: flow.name,
                 status: flow.command.status.word,

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 struct FlowShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,10 +37,10 @@ struct FlowShowCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
-        let id = try store.id(of: id)
+        let queue = try data.queue()
+        let id = try queue.id(of: id)
         let (flow, nodes): (FlowState, [FlowNodeState])
-        switch try QueueAccess(store, in: directory).flow(id, limit: nil) {
+        switch try queue.flow(id, limit: nil) {
         case .found(let details): (flow, nodes) = (details.flow, details.nodes)
         case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
         case .other(let command, let owner):
@@ -59,6 +58,6 @@ struct FlowShowCommand: ParsableCommand {
                 flow, nodes, columns: Output.isTerminal ? Terminal.size.columns : nil, showsAll: all, now: .now)
         }
         for line in lines { Output.line(line) }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

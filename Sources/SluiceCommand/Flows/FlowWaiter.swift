@@ -3,7 +3,6 @@ internal import Console
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 
 /// `--wait` for a flow: returns when it has ended, and shows on a terminal how many of its nodes have.
 ///

@@ -19,8 +19,8 @@ struct LimitListCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() throws {
-        let (directory, store) = try data.store()
-        let limits = try QueueAccess(store, in: directory).rateLimits()
+        let queue = try data.queue()
+        let limits = try queue.rateLimits()
         if print.json {
             for reading in limits { Output.line(json(reading).bytes) }
         } else if limits.isEmpty {
@@ -39,7 +39,7 @@ struct LimitListCommand: ParsableCommand {
             }
             for line in table.lines { Output.line(line) }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func json(_ reading: RateLimitReading) -> JSONValue {

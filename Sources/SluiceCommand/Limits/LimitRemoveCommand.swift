@@ -21,8 +21,8 @@ struct LimitRemoveCommand: ParsableCommand {
     var name: String
 
     func run() throws {
-        let (directory, store) = try data.store()
-        let access = QueueAccess(store, in: directory)
+        let queue = try data.queue()
+        let access = queue
         guard let removed = try access.removeRateLimit(name) else {
             let known = try access.rateLimits().filter { $0.limit != nil }.map(\.name)
             let near = NearestName.suggestion(for: name, among: known)
@@ -42,6 +42,6 @@ struct LimitRemoveCommand: ParsableCommand {
                     + "\(users.count == 1 ? "names" : "name") it: the commands that \(users.count == 1 ? "it submits" : "they submit") "
                     + "will wait; put \(users.count == 1 ? "it" : "them") with another --limit or with none")
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -49,19 +49,19 @@ struct LimitSetCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store(create: true)
+        let queue = try data.queue(create: true)
         var change = RateLimitChange()
         change.starts = starts
         change.burst = burst.map(\.count)
         change.atOnce = atOnce.map(\.count)
-        guard let limit = try QueueAccess(store, in: directory).changeRateLimit(name, change) else {
+        guard let limit = try queue.changeRateLimit(name, change) else {
             throw ExitError(.usage, "the limit “\(name)” is new: say how many may start, with --starts")
         }
         Output.line(
             print.json
                 ? JSONValue.object(LimitText.members(name, limit)).bytes
                 : Array("\(name): \(LimitText.sentence(limit))".utf8))
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }
 

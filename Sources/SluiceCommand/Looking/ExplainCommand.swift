@@ -4,7 +4,6 @@ internal import Console
 internal import HTTPClient
 internal import Host
 internal import Queue
-internal import Store
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,31 +27,31 @@ struct ExplainCommand: AsyncParsableCommand {
     var id: CommandIDPart?
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        guard let id else { return try await explainQueue(Instance(directory: directory, store: store), store) }
-        guard let command = try store.command(try store.id(of: id)) else {
+        let queue = try data.queue()
+        guard let id else { return try await explainQueue(queue) }
+        guard let command = try queue.command(try queue.id(of: id)) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        let instance = Instance(directory: directory, store: store)
+        let instance = queue.instance
         let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
         let progress =
             command.status == .sent && command.destination != .none ? await instance.progress(of: command.id) : nil
         let explainer = WaitExplainer(instance: instance, links: links, progress: progress)
         let explanation = Explanation(
             of: command, reasons: try explainer.reasons(of: command),
-            proxy: try await proxy(for: command, directory), errorOutput: try Self.errorOutput(of: command, store),
+            proxy: try await proxy(for: command, queue.directory), errorOutput: try queue.errorOutput(of: command),
             now: .now)
         if print.json {
             Output.line(explanation.json.bytes)
         } else {
             for sentence in explanation.sentences { Output.line(sentence) }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     /// Why commands wait, whichever they are.
-    private func explainQueue(_ instance: Instance, _ store: SQLiteStore) async throws {
-        let condition = try await QueueCondition.read(data, instance)
+    private func explainQueue(_ queue: QueueAccess) async throws {
+        let condition = try await QueueCondition.read(data, queue)
         let now = Timestamp.now
         if print.json {
             Output.line(
@@ -65,12 +64,7 @@ struct ExplainCommand: AsyncParsableCommand {
             for cause in condition.causes { Output.line(cause.line(now: now)) }
             if condition.causes.isEmpty, condition.problems.isEmpty { Output.line("no command waits for its turn") }
         }
-        try data.warn(of: store)
-    }
-
-    private static func errorOutput(of command: Command, _ store: SQLiteStore) throws -> ErrorOutput? {
-        guard command.hasFailedProgram else { return nil }
-        return try store.result(command.id).flatMap { ErrorOutput(result: JSONValue(stored: $0)) }
+        try data.warn(of: queue)
     }
 
     /// The proxy that a worker with this configuration and environment would use.

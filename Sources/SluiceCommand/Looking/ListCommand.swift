@@ -5,7 +5,6 @@ internal import Host
 internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -65,59 +64,47 @@ struct ListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let queue = try data.queue()
         let now = Timestamp.now
         let filter = filters.filter(qos: qos, now: now)
         let order: CommandOrder = newest || filter.isSearch && !oldest ? .newestFirst : .oldestFirst
-        var after = try after.map { part throws(StoreError) in try store.id(of: part, now: now) }
-        var left = limit == 0 ? Int.max : limit
-        var scanned = 0
-        let deadline = MonotonicTime.now + Self.timeout
-        var printer = ListPrinter(print: print, isQuiet: quiet, store: store, now: now)
-        while left > 0 {
-            let asked = min(left, 1000)
-            let step = MonotonicTime.now + Self.step
-            let page = try store.page(filter, order: order, after: after, limit: asked, until: step)
-            try printer.print(page.commands)
-            left -= page.commands.count
-            scanned += page.scanned
-            guard let next = page.next else { break }
-            after = next
-            if limit > 0, left > 0, MonotonicTime.now >= deadline {
-                Output.flush()
-                Diagnostics.say(
-                    "looked at \(Figures.grouped(Int64(scanned))) commands, \(order == .newestFirst ? "back" : "up") to "
-                        + "\(next.madeAt); to go on, repeat it with --after \(next), or use --limit 0 for all")
-                break
-            }
-        }
+        var walk = CommandWalk(
+            queue, filter, order: order, after: try after.map { try queue.id(of: $0, now: now) },
+            limit: limit == 0 ? nil : limit, within: limit == 0 ? nil : Self.timeout)
+        var printer = ListPrinter(print: print, isQuiet: quiet, queue: queue, now: now)
+        while let page = try walk.next(within: Self.step) { try printer.print(page) }
         printer.finish()
-        if limit > 0, left == 0, let after { try sayCut(filter, order, after, store, deadline) }
+        if walk.isFull {
+            try sayCut(filter, order, walk, queue)
+        } else if !walk.isComplete, let position = walk.position {
+            Output.flush()
+            Diagnostics.say(
+                "looked at \(Figures.grouped(Int64(walk.scanned))) commands, \(order == .newestFirst ? "back" : "up") to "
+                    + "\(position.madeAt); to go on, repeat it with --after \(position), or use --limit 0 for all")
+        }
         if !printer.messages.isEmpty {
             Output.flush()
             // Once, because the reason of each message names the endpoint only.
-            for (endpoint, sentence) in try Instance(directory: directory, store: store).pausedEndpoints()
+            for (endpoint, sentence) in try queue.instance.pausedEndpoints()
             where printer.messages.contains(endpoint.origin) {
                 Diagnostics.say(sentence)
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     /// Says that more commands follow, and how many where the store counts them.
     private func sayCut(
-        _ filter: CommandFilter, _ order: CommandOrder, _ after: CommandID, _ store: SQLiteStore,
-        _ deadline: MonotonicTime
+        _ filter: CommandFilter, _ order: CommandOrder, _ walk: CommandWalk, _ queue: QueueAccess
     ) throws {
-        let rest = try store.page(filter, order: order, after: after, limit: 1, until: deadline)
-        guard !rest.commands.isEmpty || rest.next != nil else { return }
+        guard let position = walk.position, try walk.hasMore() else { return }
         var counted = CommandFilter(qos: filter.qos)
         counted.statuses = filter.statuses
-        let total = self.after == nil && filter == counted ? try store.counts().count(of: filter) : nil
+        let total = after == nil && filter == counted ? try queue.counts().count(of: filter) : nil
         let shown = "the \(order == .newestFirst ? "newest" : "oldest") \(Figures.grouped(Int64(limit)))"
         Diagnostics.say(
             (total.map { "these are \(shown) of \(Figures.grouped(Int64($0))) commands" }
-                ?? "these are \(self.after == nil ? shown : "the next \(limit)"), and there are more")
-                + "; --limit 0 prints all, --after \(after) the next")
+                ?? "these are \(after == nil ? shown : "the next \(limit)"), and there are more")
+                + "; --limit 0 prints all, --after \(position) the next")
     }
 }

@@ -2,23 +2,22 @@ internal import Commands
 internal import Console
 internal import HTTPClient
 internal import Queue
-internal import Store
 
 /// Prints the pages of a list: ids, JSON lines, a table for other programs, or a table in the width of a terminal.
 struct ListPrinter {
     let print: PrintOptions
     /// Only the ids.
     let isQuiet: Bool
-    let store: SQLiteStore
+    let queue: QueueAccess
     let now: Timestamp
     /// The destinations of messages that have not ended.
     private(set) var messages: Set<Destination> = []
     private var isFirst = true
 
-    init(print: PrintOptions, isQuiet: Bool, store: SQLiteStore, now: Timestamp) {
+    init(print: PrintOptions, isQuiet: Bool, queue: QueueAccess, now: Timestamp) {
         self.print = print
         self.isQuiet = isQuiet
-        self.store = store
+        self.queue = queue
         self.now = now
     }
 
@@ -44,7 +43,7 @@ struct ListPrinter {
 
     /// The members of a command, its file and URL; for a program that has failed also `stderr`, the part that is kept.
     private func json(_ command: Command) throws -> JSONValue {
-        let subject = try subject(command)
+        let subject = try queue.subject(of: command.id)
         let url = subject?.url.map { HTTPHeaderRedaction.shown(url: $0) }
         let members =
             command.members + [
@@ -52,19 +51,15 @@ struct ListPrinter {
                 .init("url", url.map { .string($0) } ?? .null),
             ]
         guard command.hasFailedProgram else { return .object(members) }
-        let output = try store.result(command.id).flatMap { ErrorOutput(result: JSONValue(stored: $0)) }
+        let output = try queue.errorOutput(of: command)
         return .object(members + [.init("stderr", output.map { .string($0.text) } ?? .null)])
-    }
-
-    private func subject(_ command: Command) throws -> CommandSubject? {
-        try store.payload(command.id).flatMap { CommandSubject(payload: $0) }
     }
 
     private func rows(_ page: [Command]) throws -> [String] {
         let rows = try page.map { command in
             CommandRows.Row(
                 id: command.id, age: now - command.createdAt, type: command.type,
-                subject: try subject(command),
+                subject: try queue.subject(of: command.id),
                 destination: command.destination, status: command.status, reason: command.reason)
         }
         return CommandRows.lines(rows, columns: Terminal.size.columns, withHeader: isFirst)
@@ -76,7 +71,9 @@ struct ListPrinter {
             ("RETRIES", .right), ("DESTINATION", .left), ("FILE OR URL", .left), ("REASON", .left),
         ])
         for command in page {
-            let title = try subject(command).map { $0.isURL ? HTTPHeaderRedaction.shown(url: $0.title) : $0.title }
+            let title = try queue.subject(of: command.id).map {
+                $0.isURL ? HTTPHeaderRedaction.shown(url: $0.title) : $0.title
+            }
             table.add([
                 command.id.description, command.type, command.qos.name, command.status.word,
                 command.total > 0 ? "\(Figures.bytes(command.offset))/\(Figures.bytes(command.total))" : "-",

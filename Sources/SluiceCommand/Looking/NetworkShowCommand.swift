@@ -13,8 +13,8 @@ struct NetworkShowCommand: AsyncParsableCommand {
     @OptionGroup var links: LinkOptions
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let source = LinkSource(Instance(directory: directory, store: store))
+        let queue = try data.queue()
+        let source = LinkSource(queue.instance)
         let overview = try await source.overview(limit: print.json ? nil : links.limit)
         if print.json {
             for link in overview.shown { Output.line(link.json.bytes) }
@@ -26,6 +26,6 @@ struct NetworkShowCommand: AsyncParsableCommand {
                 ? LinkRows.blocks(overview, columns: Terminal.size.columns) : LinkRows.table(overview)
             for line in lines { Output.line(line) }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -1,12 +1,11 @@
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 /// The status of one command: its fields, its relations and its timeline.
 extension StatusCommand {
-    func show(_ id: CommandID, _ store: any CommandStore) throws {
-        guard let details = try QueueAccess(store, in: data.directory()).details(of: id, limit: nil) else {
+    func show(_ id: CommandID, _ queue: QueueAccess) throws {
+        guard let details = try queue.details(of: id, limit: nil) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
         if print.json { return Output.line(details.json.bytes) }

@@ -6,7 +6,6 @@ internal import NetworkControl
 internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,23 +40,23 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let instance = Instance(directory: directory, store: store)
+        let queue = try data.queue()
         if let id {
-            try show(try store.id(of: id), store)
+            try show(try queue.id(of: id), queue)
         } else if print.json {
-            Output.line(try await overview(instance, of: store).bytes)
+            Output.line(try await overview(queue).bytes)
         } else {
-            try await show(instance)
+            try await show(queue)
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     /// Causes of waiting that are shown.
     private static let maxCauses = 10
 
-    private func overview(_ instance: Instance, of store: SQLiteStore) async throws -> JSONValue {
-        let counts = try store.counts()
+    private func overview(_ queue: QueueAccess) async throws -> JSONValue {
+        let instance = queue.instance
+        let counts = try queue.counts()
         let coordinator = instance.coordinator
         let links = try await LinkSource(instance).readings()
         var members: [JSONValue.Member] = [
@@ -86,20 +85,20 @@ struct StatusCommand: AsyncParsableCommand {
                         .init("url", try instance.doorURL().map { .string($0) } ?? .null),
                     ])),
             .init("paused", .array(try instance.pauses().map(\.json))),
-            .init("clockHold", try store.clockHold()?.reading(now: .now, wall: .now) ?? .null),
+            .init("clockHold", try queue.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
         let condition = try QueueCondition(
-            instance, links: links, uploadProblem: await QueueCondition.uploadProblem(data, instance))
+            instance, links: links, uploadProblem: await QueueCondition.uploadProblem(data, queue))
         members.append(.init("waiting", .array(condition.causes.map(\.json))))
         members += try instance.relations().members
         members += [
             .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
-            .init("backup", store.backupTime.map { .string($0.description) } ?? .null),
+            .init("backup", queue.backupTime.map { .string($0.description) } ?? .null),
             // Last, because the members above may find one.
             .init(
                 "problems",
                 .array(
-                    (condition.problems + (store.problems + store.overloads).map(\.message)).map { .string($0) })),
+                    (condition.problems + queue.problems.map(\.message)).map { .string($0) })),
         ]
         return .object(members)
     }
@@ -116,10 +115,11 @@ struct StatusCommand: AsyncParsableCommand {
         ])
     }
 
-    private func show(_ instance: Instance) async throws {
-        let counts = try instance.store.counts()
+    private func show(_ queue: QueueAccess) async throws {
+        let instance = queue.instance
+        let counts = try queue.counts()
         let coordinator = instance.coordinator
-        Output.line("data         \(instance.directory.path) (\(instance.store.shardCount) shards)")
+        Output.line("data         \(queue.directory.path) (\(queue.shardCount) shards)")
         let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
         let stalled = instance.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }
         Output.line(
@@ -134,12 +134,12 @@ struct StatusCommand: AsyncParsableCommand {
             let stalled = instance.stalledDoor.map { "\($0.clause); \($0.remedy)" }
             Output.line("door         " + (stalled ?? (["running"] + facts).joined(separator: ", ")))
         }
-        if let hold = try instance.store.clockHold() { Output.line("clock        \(hold.sentence(now: .now))") }
+        if let hold = try queue.clockHold() { Output.line("clock        \(hold.sentence(now: .now))") }
         for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
         for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
         let overview = try await LinkSource(instance).overview(limit: links.limit)
         let condition = try QueueCondition(
-            instance, links: overview.shown, uploadProblem: await QueueCondition.uploadProblem(data, instance))
+            instance, links: overview.shown, uploadProblem: await QueueCondition.uploadProblem(data, queue))
         for worker in condition.stalled where worker.name.hasPrefix("worker") {
             Output.line("stalled      \(worker.name): \(worker.clause); \(worker.remedy)")
         }

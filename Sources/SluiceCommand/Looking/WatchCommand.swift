@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
+internal import Queue
 
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,13 +39,13 @@ struct WatchCommand: AsyncParsableCommand {
     var topic: [String] = []
 
     func run() async throws {
-        let (directory, store) = try data.store()
+        let queue = try data.queue()
         if print.json || !topic.isEmpty || !Output.isTerminal {
-            try await WatchLines(directory: directory, store: store, topics: topic).run()
+            try await WatchLines(queue: queue, topics: topic).run()
         } else if Terminal.isDumb {
-            try await WatchLines(directory: directory, store: store, topics: [], asText: true).run()
+            try await WatchLines(queue: queue, topics: [], asText: true).run()
         } else {
-            try await WatchLive(directory: directory, store: store, path: data.path, showsAllLinks: links.all).run()
+            try await WatchLive(queue: queue, path: data.path, showsAllLinks: links.all).run()
         }
     }
 }

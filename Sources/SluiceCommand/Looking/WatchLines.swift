@@ -3,13 +3,11 @@ internal import Console
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// Events as lines: of JSON, each with its topic, or of text.
 struct WatchLines {
-    let directory: DataDirectory
-    let store: SQLiteStore
+    let queue: QueueAccess
     let topics: [String]
     var asText = false
 
@@ -20,13 +18,13 @@ struct WatchLines {
 
     func run() async throws {
         SignalHandling.exits()
-        let feed = try EventFeed(directory: directory, prefixes: topics.isEmpty ? [""] : topics) {
+        let feed = try EventFeed(directory: queue.directory, prefixes: topics.isEmpty ? [""] : topics) {
             [topics, asText] frame in
             // Metrics are a few kilobytes for each process, every few seconds.
             if topics.isEmpty, frame.starts(with: Self.metrics) { return }
             if asText { Self.showText(frame) } else { Self.show(frame) }
         }
-        if !directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
+        if !queue.directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
         let wantsOverview = !asText && (topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) })
         if wantsOverview { startThread(named: "sluice-overview") { look() } }
         while true {
@@ -39,7 +37,7 @@ struct WatchLines {
 
     /// Reads the store once a second, on a thread of its own because that blocks.
     private func look() {
-        let instance = Instance(directory: directory, store: store)
+        let instance = queue.instance
         var last = RelationOverview()
         while true {
             // A read that fails is tried again; `sluice status` names the problem.

@@ -4,15 +4,13 @@ internal import Dispatch
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 internal import Work
 
 /// The live screen. Rates, progress and errors come from events; counts, workers and their commands come from
 /// the store, so that the screen is right after lost events too, and without a coordinator.
 final class WatchLive: Sendable {
-    private let directory: DataDirectory
-    private let store: SQLiteStore
+    private let queue: QueueAccess
     private let collector = WatchCollector()
     private let state: Mutex<WatchState>
     private let lastEnded = Mutex<Int?>(nil)
@@ -24,9 +22,8 @@ final class WatchLive: Sendable {
     private static let frame: Duration = .milliseconds(250)
     private static let timeout: DispatchTimeInterval = .milliseconds(500)
 
-    init(directory: DataDirectory, store: SQLiteStore, path: String, showsAllLinks: Bool) {
-        self.directory = directory
-        self.store = store
+    init(queue: QueueAccess, path: String, showsAllLinks: Bool) {
+        self.queue = queue
         self.showsAllLinks = showsAllLinks
         var state = WatchState(path: path, now: .now)
         state.favoursLinks = showsAllLinks
@@ -35,7 +32,7 @@ final class WatchLive: Sendable {
 
     func run() async throws {
         let collector = collector
-        let feed = try EventFeed(directory: directory, prefixes: [""]) { collector.take($0) }
+        let feed = try EventFeed(directory: queue.directory, prefixes: [""]) { collector.take($0) }
         defer { withExtendedLifetime(feed) {} }
         let (keys, pressed) = AsyncStream<ExitCode?>.makeStream()
         Terminal.restoreAtCrash()
@@ -118,17 +115,17 @@ final class WatchLive: Sendable {
     }
 
     private func lookOnce() {
-        let instance = Instance(directory: directory, store: store)
+        let instance = queue.instance
         let coordinator = instance.coordinator
         // Before the second ends, so that the traffic of this second is shown.
-        let links = Result { () throws(StoreError) in try overview(instance, isLive: coordinator.isHeld) }
+        let links = Result { try overview(instance, isLive: coordinator.isHeld) }
         let rates = collector.second()
         let seen: Seen
-        do throws(StoreError) {
-            seen = try Seen(instance, collector, links: links.get(), descriptions)
+        do {
+            seen = try Seen(queue, collector, links: links.get(), descriptions)
         } catch {
             // The rest of the screen stays as it was.
-            return state.withLock { $0.warnings = [error.message] }
+            return state.withLock { $0.warnings = [SluiceError(error).message] }
         }
         let ended = CommandStatus.allCases.filter(\.isFinal).reduce(0) { $0 + (seen.counts[$1] ?? 0) }
         let last = lastEnded.withLock { last in
@@ -137,7 +134,7 @@ final class WatchLive: Sendable {
         }
         // A prune lowers the counts; then the number of events is right.
         let commands = last.map { max(ended - $0, 0) } ?? 0
-        let warnings = (store.problems + store.overloads).map(\.message)
+        let warnings = queue.problems.map(\.message)
         state.withLock { state in
             state.hasCoordinator = coordinator.isHeld
             state.coordinatorPID = coordinator.pid
@@ -152,9 +149,9 @@ final class WatchLive: Sendable {
     }
 
     /// - Parameter isLive: a coordinator runs, so that links come from its events.
-    private func overview(_ instance: Instance, isLive: Bool) throws(StoreError) -> LinkOverview {
+    private func overview(_ instance: Instance, isLive: Bool) throws -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
-        return try links.withLock { links throws(StoreError) in
+        return try links.withLock { links in
             try links.overview(instance, collector, limit: limit, isLive: isLive)
         }
     }
@@ -169,12 +166,13 @@ private struct Seen {
     var relations: RelationOverview
 
     init(
-        _ instance: Instance, _ collector: WatchCollector, links: LinkOverview,
+        _ queue: QueueAccess, _ collector: WatchCollector, links: LinkOverview,
         _ descriptions: borrowing Mutex<RunningDescriptions>
-    ) throws(StoreError) {
-        let all = try instance.store.counts()
+    ) throws {
+        let instance = queue.instance
+        let all = try queue.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
-        workers = try descriptions.withLock { descriptions throws(StoreError) in
+        workers = try descriptions.withLock { descriptions in
             try instance.workers(collector, &descriptions)
         }
         self.links = links

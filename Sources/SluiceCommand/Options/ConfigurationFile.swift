@@ -6,7 +6,6 @@ internal import Host
 internal import NetworkControl
 internal import Operations
 internal import Settings
-internal import Store
 internal import Yams
 
 /// The configuration: `sluice.yaml` in the data directory, which may be missing, or the file of `--config`,

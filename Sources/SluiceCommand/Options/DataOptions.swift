@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Work
 
 /// The data directory and its configuration.
@@ -37,16 +36,11 @@ struct DataOptions: ParsableArguments {
 
     func directory() -> DataDirectory { DataDirectory(path: path) }
 
-    /// Opens the store.
-    /// - Parameter create: make one where there is none, and refuse a backup and a copy: for processes that work on it.
-    func store(create: Bool = false) throws -> (DataDirectory, SQLiteStore) {
-        let directory = directory()
-        let store = try opening(create: create) { try SQLiteStore(directory: directory, create: create) }
-        if create {
-            try store.refuseBackup()
-            try store.refuseCopy()
-        }
-        return (directory, store)
+    /// Opens the queue.
+    /// - Parameter create: make its store where there is none, and refuse a backup and a copy: for processes that work on
+    ///   it.
+    func queue(create: Bool = false) throws -> QueueAccess {
+        try opening(create: create) { try QueueAccess(opening: directory(), create: create) }
     }
 
     /// Opens a client that makes the store where there is none.
@@ -55,7 +49,7 @@ struct DataOptions: ParsableArguments {
     }
 
     /// Gives an error the code `cannotCreate` where the directory does not exist and could not be made.
-    private func opening<Value>(create: Bool, _ body: () throws -> Value) throws -> Value {
+    func opening<Value>(create: Bool, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch {
@@ -71,13 +65,13 @@ struct DataOptions: ParsableArguments {
     /// without their commands.
     /// - Throws: ``ExitError`` `data` without a message where a shard is foreign or of a newer version.
     ///   Nothing is damaged then; the file or the program is the wrong one.
-    func warn(of store: SQLiteStore) throws {
+    func warn(of queue: QueueAccess) throws {
         Output.flush()
-        if let time = store.backupTime {
+        if let time = queue.backupTime {
             Diagnostics.say("\(path) is a backup of \(time); nothing runs on it until “sluice restore” has put it back")
         }
-        let problems = store.problems
-        for problem in problems + store.overloads { Diagnostics.say(problem.message) }
-        if problems.contains(where: { $0.code == .foreign }) { throw ExitError(.data, nil) }
+        let problems = queue.problems
+        for problem in problems { Diagnostics.say(problem.message) }
+        if problems.contains(where: { $0.code == .foreignStore }) { throw ExitError(.data, nil) }
     }
 }

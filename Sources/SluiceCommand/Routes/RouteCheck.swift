@@ -1,7 +1,7 @@
 internal import Commands
 internal import Door
 internal import Operations
-internal import Store
+internal import Queue
 internal import Uploads
 internal import Work
 
@@ -15,7 +15,7 @@ struct RouteCheck {
 
     /// The types of the store, where there is one.
     static func knownTypes(_ data: DataOptions) -> Set<String> {
-        guard let (_, store) = try? data.store(), let types = try? store.types() else { return CommandType.builtIn }
+        guard let queue = try? data.queue(), let types = try? queue.types() else { return CommandType.builtIn }
         return types
     }
 

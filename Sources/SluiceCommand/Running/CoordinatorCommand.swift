@@ -4,6 +4,7 @@ internal import Dispatch
 internal import Host
 internal import Logging
 internal import Operations
+internal import Queue
 internal import Store
 internal import Telemetry
 
@@ -36,20 +37,18 @@ struct CoordinatorCommand: AsyncParsableCommand {
         configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
-        let (directory, store) = try data.store(create: true)
+        let (directory, store) = (data.directory(), try data.store())
         if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
         configuration.cleanup = { CleanupDraft.after($0.command, payload: $0.payload, checkpoint: $0.checkpoint) }
         // On another thread: deleting large files takes time.
         DispatchQueue.global().async {
-            do throws(StoreError) {
-                try SpoolStage.sweep(spool)
-            } catch {
-                logger.warning("The spool was not swept: \(error.message)")
+            do { try SpooledCopies.sweep(directory.spool) } catch {
+                logger.warning("The spool was not swept: \(SluiceError(error).message)")
             }
         }
-        let schedules = ScheduleApplication(data: data, store: store, logger: logger)
+        let schedules = ScheduleApplication(data: data, queue: QueueAccess(store, in: directory), logger: logger)
         let service = CoordinatorService(
             directory: directory, store: store, files: store, configuration: configuration, logger: logger,
             whenReady: {

@@ -62,7 +62,7 @@ struct DoorCommand: AsyncParsableCommand {
         let logger = log.logger("door")
         let telemetry = Telemetry.bootstrap(logger: logger)
         let file = try await ConfigurationFile(data, data.directory())
-        let (directory, store) = try data.store(create: true)
+        let (directory, store) = (data.directory(), try data.store())
         let client = try SluiceClient(
             directory: directory, store: store, registry: BuiltInOperations.registry(try file.uploads()))
         let inherited = try SocketActivation.socket()

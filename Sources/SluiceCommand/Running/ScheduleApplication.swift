@@ -1,11 +1,11 @@
 internal import Commands
 internal import Logging
-internal import Store
+internal import Queue
 
 /// Applies the schedules of `sluice.yaml` while the coordinator runs. A problem with them is logged, and stops no command.
 struct ScheduleApplication {
     let data: DataOptions
-    let store: SQLiteStore
+    let queue: QueueAccess
     let logger: Logger
 
     private static let firstPause: Duration = .seconds(1)
@@ -18,7 +18,7 @@ struct ScheduleApplication {
         func tell(_ error: any Error) {
             let message = ExitError(error).message ?? "\(error)"
             guard told.insert(message).inserted else { return }
-            let passes = [StoreError.Code.busy, .overloaded].contains((error as? StoreError)?.code)
+            let passes = SluiceError(error).code == .tryAgain
             logger.log(
                 level: passes ? .info : .error,
                 "The schedules of sluice.yaml are not applied: \(message). Those in the store go on.")
@@ -33,7 +33,7 @@ struct ScheduleApplication {
         var pause = Self.firstPause
         while !Task.isCancelled {
             do {
-                for change in try await schedules.apply(to: store) { logger.notice("\(change)") }
+                for change in try await schedules.apply(to: queue) { logger.notice("\(change)") }
                 return
             } catch {
                 tell(error)

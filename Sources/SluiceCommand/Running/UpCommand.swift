@@ -74,7 +74,7 @@ struct UpCommand: AsyncParsableCommand {
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
-        let (_, store) = try data.store(create: true)
+        let store = try data.store()
         let lock = directory.run.probeUntilReleased(.coordinator)
         if lock.isHeld {
             let pid = lock.pid.map { ", process \($0)" } ?? ""
@@ -127,7 +127,7 @@ struct UpCommand: AsyncParsableCommand {
             startThread(named: "sluice-startup") {
                 guard let report = Self.awaitStart(supervisor, startup, isReady) else { return }
                 welcome(report, directory, address, file.door)
-                if report.isRunning(StartupReport.door) { Self.showLogin(directory, store) }
+                if report.isRunning(StartupReport.door) { Self.showLogin(QueueAccess(store, in: data.directory())) }
                 Notify.ready()
             }
         } onSilence: {
@@ -223,12 +223,12 @@ struct UpCommand: AsyncParsableCommand {
 
     /// Prints a login link when the door listens. Only for a person at the terminal: a log is kept longer than a credential
     /// should be.
-    private static func showLogin(_ directory: DataDirectory, _ store: SQLiteStore) {
+    private static func showLogin(_ queue: QueueAccess) {
         guard Diagnostics.isTerminal else { return }
         startThread(named: "sluice-login") {
             let end = MonotonicTime.now + .seconds(30)
             while MonotonicTime.now < end {
-                if let url = try? DoorLogin.link(directory, store) {
+                if let url = try? DoorLogin.link(queue) {
                     Diagnostics.write("  open     \(url)  (once, within 10 minutes)\n")
                     return
                 }

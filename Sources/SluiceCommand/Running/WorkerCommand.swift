@@ -76,7 +76,7 @@ struct WorkerCommand: AsyncParsableCommand {
         if let proxies = operations.http.client.proxies.summary {
             logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
         }
-        let (_, store) = try data.store(create: true)
+        let store = try data.store()
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.beat = { Notify.alive() }

@@ -2,7 +2,6 @@ internal import Commands
 internal import FlowText
 internal import Host
 internal import Queue
-internal import Store
 
 /// The schedules of `sluice.yaml`: the mapping `schedules` of names, in which `zone` may be the zone of those that name
 /// none.
@@ -72,19 +71,18 @@ struct ConfiguredSchedules {
     }
 
     /// Checks the schedules as ``apply(to:)`` does, and changes nothing.
-    func check(_ store: SQLiteStore) async throws {
-        var check = ScheduleCheck(store: store, data: data)
+    func check(_ queue: QueueAccess) async throws {
+        var check = ScheduleCheck(queue: queue, data: data)
         _ = try await check.prepare(entries, allowUnknown: false)
     }
 
     /// Puts all schedules, or none where one of them cannot be used, and removes those that have vanished.
     /// - Returns: a sentence for each change.
-    func apply(to store: SQLiteStore) async throws -> [String] {
-        var check = ScheduleCheck(store: store, data: data)
+    func apply(to queue: QueueAccess) async throws -> [String] {
+        var check = ScheduleCheck(queue: queue, data: data)
         let prepared = try await check.prepare(entries, allowUnknown: false)
         let names = Set(entries.map(\.name))
-        let queue = QueueAccess(store, in: data.directory())
-        return try await onThread("schedules") { () throws(StoreError) in
+        return try await onThread("schedules") {
             var changes: [String] = []
             for (put, action) in prepared {
                 let change = try queue.putSchedule(put, action, isConfigured: true)
@@ -92,7 +90,7 @@ struct ConfiguredSchedules {
                     changes.append("The schedule “\(put.definition.name)” of sluice.yaml was \(change.rawValue).")
                 }
             }
-            for schedule in try store.schedules() where schedule.isConfigured && !names.contains(schedule.name) {
+            for schedule in try queue.schedules() where schedule.isConfigured && !names.contains(schedule.name) {
                 if try queue.removeSchedule(schedule.name, onlyConfigured: true) {
                     changes.append("The schedule “\(schedule.name)” was removed, because sluice.yaml has it no more.")
                 }

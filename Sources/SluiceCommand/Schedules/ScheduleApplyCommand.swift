@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Queue
-internal import Store
 
 struct ScheduleApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -42,9 +41,8 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let entries = try ScheduleFile.schedules(file)
-        let (directory, store) = try data.store(create: true)
-        let queue = QueueAccess(store, in: directory)
-        var check = ScheduleCheck(store: store, data: data)
+        let queue = try data.queue(create: true)
+        var check = ScheduleCheck(queue: queue, data: data)
         let prepared = try await check.prepare(entries, allowUnknown: allowUnknown)
         for (put, action) in prepared {
             say(put.definition.name, try queue.putSchedule(put, action, isConfigured: false).rawValue)
@@ -52,12 +50,12 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
         }
         if prune {
             let kept = Set(entries.map(\.name))
-            for schedule in try store.schedules() where !kept.contains(schedule.name) && !schedule.isConfigured {
+            for schedule in try queue.schedules() where !kept.contains(schedule.name) && !schedule.isConfigured {
                 _ = try queue.removeSchedule(schedule.name)
                 say(schedule.name, "removed")
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func say(_ name: String, _ change: String) {

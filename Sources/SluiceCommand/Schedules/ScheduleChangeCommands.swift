@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 /// The names of schedules that a command changes.
 struct ScheduleNames: ParsableArguments {
@@ -13,15 +12,14 @@ struct ScheduleNames: ParsableArguments {
     var names: [String]
 
     /// - Parameter body: changes the schedule of a name, and returns it; nil where it is removed.
-    func change(_ word: String, _ body: (QueueAccess, String) throws(StoreError) -> StoredSchedule?) throws {
-        let (directory, store) = try data.store()
-        let queue = QueueAccess(store, in: directory)
-        for name in names { _ = try store.requiredSchedule(name, data) }
+    func change(_ word: String, _ body: (QueueAccess, String) throws -> StoredSchedule?) throws {
+        let queue = try data.queue()
+        for name in names { _ = try queue.requiredSchedule(name, data) }
         for name in names {
             let changed = try body(queue, name)
             say(name, "\(word)\(changed.map { "; \(ScheduleText.next(of: $0, now: .now))" } ?? "")")
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     func say(_ name: String, _ text: String) {
@@ -41,7 +39,7 @@ struct SchedulePauseCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        try names.change("paused") { queue, name throws(StoreError) in try queue.pauseSchedule(name) }
+        try names.change("paused") { queue, name in try queue.pauseSchedule(name) }
     }
 }
 
@@ -53,7 +51,7 @@ struct ScheduleResumeCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        try names.change("resumed") { queue, name throws(StoreError) in try queue.resumeSchedule(name) }
+        try names.change("resumed") { queue, name in try queue.resumeSchedule(name) }
     }
 }
 
@@ -70,7 +68,7 @@ struct ScheduleRemoveCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        try names.change("removed") { queue, name throws(StoreError) in
+        try names.change("removed") { queue, name in
             _ = try queue.removeSchedule(name)
             return nil
         }
@@ -90,9 +88,8 @@ struct ScheduleTriggerCommand: ParsableCommand {
     @OptionGroup var names: ScheduleNames
 
     func run() throws {
-        let (directory, store) = try names.data.store()
-        let queue = QueueAccess(store, in: directory)
-        for name in names.names { _ = try store.requiredSchedule(name, names.data) }
+        let queue = try names.data.queue()
+        for name in names.names { _ = try queue.requiredSchedule(name, names.data) }
         for name in names.names {
             try Output.require(bytes: 2 * SubmissionPrinter.lineBytes + name.utf8.count)
             let (ids, problem) = try queue.triggerSchedule(name)
@@ -107,6 +104,6 @@ struct ScheduleTriggerCommand: ParsableCommand {
                 }
             }
         }
-        try names.data.warn(of: store)
+        try names.data.warn(of: queue)
     }
 }

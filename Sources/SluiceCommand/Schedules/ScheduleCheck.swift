@@ -1,13 +1,13 @@
 internal import Commands
-internal import Store
+internal import Queue
 
 /// Checks schedules before they are put.
 struct ScheduleCheck {
-    let store: SQLiteStore
+    let queue: QueueAccess
     private var builder: ScheduleBuilder
 
-    init(store: SQLiteStore, data: DataOptions) {
-        self.store = store
+    init(queue: QueueAccess, data: DataOptions) {
+        self.queue = queue
         builder = ScheduleBuilder(data: data)
     }
 
@@ -16,20 +16,7 @@ struct ScheduleCheck {
     mutating func prepare(_ put: SchedulePut, allowUnknown: Bool) async throws -> ScheduleAction {
         let definition = put.definition
         let action = try await builder.checkedAction(of: definition)
-        if !allowUnknown {
-            let known = try store.types()
-            for type in action.types.sorted() where !known.contains(type) {
-                throw ExitError(
-                    .data,
-                    "schedule “\(definition.name)”: no worker runs “\(type)”; known types are "
-                        + known.sorted().joined(separator: ", "))
-            }
-        }
-        let limits = try store.rateLimits()
-        for name in action.limits.sorted() where limits[name] == nil {
-            let problem = StoreError.unknownLimit(name, known: Array(limits.keys)).message
-            throw ExitError(.data, "schedule “\(definition.name)”: \(problem)")
-        }
+        try queue.refuseUnknown(action, of: definition.name, allowUnknownTypes: allowUnknown)
         return action
     }
 
@@ -50,8 +37,4 @@ struct ScheduleCheck {
         }
         return prepared
     }
-}
-
-extension ScheduleAction {
-    fileprivate var types: Set<String> { Set(drafts.map(\.type)) }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Store
+internal import Queue
 
 struct ScheduleListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,8 +17,8 @@ struct ScheduleListCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() throws {
-        let (_, store) = try data.store()
-        let schedules = try store.schedules()
+        let queue = try data.queue()
+        let schedules = try queue.schedules()
         let now = Timestamp.now
         if print.json {
             for schedule in schedules { Output.line(JSONValue.object(ScheduleText.members(of: schedule)).bytes) }
@@ -41,6 +41,6 @@ struct ScheduleListCommand: ParsableCommand {
                 Output.line(Output.isTerminal ? TerminalText.cut(line, width: Terminal.size.columns) : line)
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 struct SchedulePutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -108,11 +107,11 @@ struct SchedulePutCommand: AsyncParsableCommand {
 
     func run() async throws {
         let put = try definition()
-        let (directory, store) = try data.store(create: true)
-        var check = ScheduleCheck(store: store, data: data)
+        let queue = try data.queue(create: true)
+        var check = ScheduleCheck(queue: queue, data: data)
         let action = try await check.prepare(put, allowUnknown: allowUnknown)
-        let change = try QueueAccess(store, in: directory).putSchedule(put, action, isConfigured: false)
-        guard let stored = try store.schedule(name) else { return }
+        let change = try queue.putSchedule(put, action, isConfigured: false)
+        guard let stored = try queue.schedule(name) else { return }
         if print.json {
             Output.line(
                 JSONValue.object([.init("change", .string(change.rawValue))] + ScheduleText.members(of: stored)).bytes)
@@ -120,7 +119,7 @@ struct SchedulePutCommand: AsyncParsableCommand {
             Output.line("\(name) \(change.rawValue); \(ScheduleText.next(of: stored, now: .now))")
         }
         if let remark = put.definition.remark { Diagnostics.say(remark) }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func definition() throws -> SchedulePut {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Store
+internal import Queue
 
 struct ScheduleShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,8 +27,8 @@ struct ScheduleShowCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (_, store) = try data.store()
-        let schedule = try store.requiredSchedule(name, data)
+        let queue = try data.queue()
+        let schedule = try queue.requiredSchedule(name, data)
         let now = Timestamp.now
         let times: [UpcomingTime]
         do throws(TimeZoneError) {
@@ -56,7 +56,7 @@ struct ScheduleShowCommand: ParsableCommand {
                         + "\((time.time.nominal - now).shortText)\(late)\(note)")
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func facts(_ schedule: StoredSchedule, _ now: Timestamp) -> [(String, String)] {
@@ -79,7 +79,7 @@ struct ScheduleShowCommand: ParsableCommand {
     }
 }
 
-extension SQLiteStore {
+extension QueueAccess {
     /// - Throws: ``ExitError`` `input` where there is none of that name, with the nearest one.
     func requiredSchedule(_ name: String, _ data: DataOptions) throws -> StoredSchedule {
         if let schedule = try schedule(name) { return schedule }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Store
+internal import Queue
 
 /// The commands that a subcommand changes: those that a person names by their ids, or all that filters admit.
 struct CommandSelection: ParsableArguments {
@@ -30,52 +30,28 @@ struct CommandSelection: ParsableArguments {
     ///   - qos: the filter by quality of service.
     ///   - statuses: those that the change is for, where --status names none.
     func selected(
-        qos: QualityOfService?, statuses: Set<CommandStatus>, _ store: SQLiteStore, now: Timestamp
-    ) throws -> Selected {
+        qos: QualityOfService?, statuses: Set<CommandStatus>, _ queue: QueueAccess, now: Timestamp
+    ) throws -> SelectedCommands {
         var filter = filters.filter(qos: qos, now: now)
         if filters.status.isEmpty {
             filter.statuses = filter.statuses.isEmpty ? statuses : filter.statuses.intersection(statuses)
             // No status at all would admit every one.
-            guard !filter.statuses.isEmpty else { return Selected() }
+            guard !filter.statuses.isEmpty else { return SelectedCommands() }
         }
         // A repeated change of the same commands would never end, so later ones do not belong to it.
         filter.before = min(filter.before ?? now + .milliseconds(1), now + .milliseconds(1))
-        return try Selected(filter, store)
+        return try queue.select(filter)
     }
+}
 
-    struct Selected {
-        init() {}
-
-        /// The commands that a filter admits, oldest first.
-        init(
-            _ filter: CommandFilter, _ store: SQLiteStore, where isIncluded: (Command) throws -> Bool = { _ in true }
-        ) throws {
-            var after: CommandID?
-            repeat {
-                let page = try store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
-                for command in page.commands where try isIncluded(command) { add(command) }
-                after = page.next
-            } while after != nil
+extension SelectedCommands {
+    /// `300 commands (280 gave up, 20 error)`
+    var text: String {
+        let parts = CommandStatus.allCases.compactMap { status in
+            counts[status].map { "\(Figures.grouped(Int64($0))) \(status.word)" }
         }
-
-        private(set) var ids: [CommandID] = []
-        private(set) var counts: [CommandStatus: Int] = [:]
-
-        mutating func add(_ command: Command) {
-            ids.append(command.id)
-            counts[command.status, default: 0] += 1
-        }
-
-        var statuses: Set<CommandStatus> { Set(counts.keys) }
-
-        /// `300 commands (280 gave up, 20 error)`
-        var text: String {
-            let parts = CommandStatus.allCases.compactMap { status in
-                counts[status].map { "\(Figures.grouped(Int64($0))) \(status.word)" }
-            }
-            let noun = ids.count == 1 ? "command" : "commands"
-            return "\(Figures.grouped(Int64(ids.count))) \(noun) (\(parts.joined(separator: ", ")))"
-        }
+        let noun = ids.count == 1 ? "command" : "commands"
+        return "\(Figures.grouped(Int64(ids.count))) \(noun) (\(parts.joined(separator: ", ")))"
     }
 }
 
@@ -89,7 +65,7 @@ struct Confirmation: ParsableArguments {
 
     /// Asks on a terminal.
     /// - Throws: ``ExitError`` `failed` for every answer but yes.
-    func confirm(_ verb: String, _ selected: CommandSelection.Selected) throws {
+    func confirm(_ verb: String, _ selected: SelectedCommands) throws {
         guard !yes, isatty(STDIN_FILENO) == 1, Diagnostics.isTerminal else { return }
         Diagnostics.write("\(verb) \(selected.text)? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""

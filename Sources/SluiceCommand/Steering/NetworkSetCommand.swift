@@ -62,18 +62,18 @@ struct NetworkSetCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let queue = try data.queue()
         let destination = destination.destination
         var change = LinkOverrideChange()
         change.isOffline = level.map { $0 == .offline }
         change.maxRate = maxRate.map(\.bytesPerSecond)
         change.starts = starts.map(\.rate)
         change.burst = burst.map(\.count)
-        let before = try store.overrideSetting(of: destination)
+        let before = try queue.overrideSetting(of: destination)
         if burst?.count != nil, starts?.rate == nil, starts != nil || before?.override.starts == nil {
             throw ExitError(.usage, "--burst needs --starts, which \(destination) does not have")
         }
-        let (override, setting) = try QueueAccess(store, in: directory).changeLink(to: destination, change)
+        let (override, setting) = try queue.changeLink(to: destination, change)
         report(destination, override, setting)
     }
 

@@ -27,15 +27,14 @@ struct PauseCommand: AsyncParsableCommand {
     var wait = false
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let queue = QueueAccess(store, in: directory)
+        let queue = try data.queue()
         let (entry, isNew) = try queue.pause(scope.entry(since: .now))
         report(
             entry,
             isNew ? "paused; “\(entry.resume)” lets it go on" : "was paused before, since \(entry.since)")
         if wait {
             Output.flush()
-            try await PauseWaiter(Instance(directory: directory, store: store), queue, entry).run()
+            try await PauseWaiter(queue.instance, queue, entry).run()
         }
     }
 

@@ -2,7 +2,6 @@ internal import Commands
 internal import Host
 internal import NetworkControl
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// `pause --wait`: returns when no worker runs a command that the pause covers.
@@ -27,7 +26,7 @@ struct PauseWaiter {
         var lastSeen = MonotonicTime.now
         var hasSaid = false
         while true {
-            let running = try await onThread("pause-wait") { [instance, pause] () throws(StoreError) -> Int in
+            let running = try await onThread("pause-wait") { [instance, pause] () -> Int in
                 try instance.running(under: pause)
             }
             count.withLock { $0 = running }

@@ -32,8 +32,7 @@ struct ResumeCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
-        let queue = QueueAccess(store, in: directory)
+        let queue = try data.queue()
         let wanted = scope.entry(since: .now)
         let lifted = try queue.resume(all ? nil : wanted)
         for entry in lifted {

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Queue
-internal import Store
 
 struct RetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,8 +37,9 @@ struct RetryCommand: ParsableCommand {
 
     static func retry(_ command: Command, _ queue: QueueAccess) throws -> SteeringRun.Outcome {
         let change: CommandChange
-        do throws(StoreError) { change = try queue.retry(command.id) } catch {
+        do { change = try queue.retry(command.id) } catch {
             // Another command has taken its unique key since.
+            let error = SluiceError(error)
             guard error.code == .conflict else { throw error }
             return .refused(error.message)
         }

@@ -1,7 +1,6 @@
 internal import Commands
 internal import Console
 internal import Queue
-internal import Store
 
 /// Changes the commands that a person has named, one by one. Prints a line for each, and tells the coordinator at
 /// the end, also after an error and at Ctrl-C.
@@ -19,8 +18,8 @@ struct SteeringRun {
     /// - Throws: ``ExitError``: `input` where a command does not exist, `usage` where a part of an id names
     ///   several, `failed` where a change was refused. The lines have been printed then.
     func change(_ parts: [CommandIDPart], _ body: (Command, QueueAccess) throws -> Outcome) throws {
-        let (_, store) = try data.store()
-        try change(parts, store, body)
+        let queue = try data.queue()
+        try change(parts, queue, body)
     }
 
     /// Changes the commands of a selection. One that has changed since it was selected is left as it is.
@@ -33,19 +32,19 @@ struct SteeringRun {
         _ selection: CommandSelection, qos: QualityOfService? = nil, in statuses: Set<CommandStatus>, verb: String,
         _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
-        let (_, store) = try data.store()
-        guard selection.ids.isEmpty else { return try change(selection.ids, store, body) }
-        let selected = try selection.selected(qos: qos, statuses: statuses, store, now: .now)
-        try change(selected, selection.confirmation, store, verb: verb, body)
+        let queue = try data.queue()
+        guard selection.ids.isEmpty else { return try change(selection.ids, queue, body) }
+        let selected = try selection.selected(qos: qos, statuses: statuses, queue, now: .now)
+        try change(selected, selection.confirmation, queue, verb: verb, body)
     }
 
     /// Changes commands that were selected in another way.
     /// - Throws: as ``change(_:_:)``.
     func change(
-        _ selected: CommandSelection.Selected, _ confirmation: Confirmation, _ store: SQLiteStore, verb: String,
+        _ selected: SelectedCommands, _ confirmation: Confirmation, _ queue: QueueAccess, verb: String,
         _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
-        try data.warn(of: store)
+        try data.warn(of: queue)
         guard !selected.ids.isEmpty else { return Diagnostics.say("no command matches; nothing was changed") }
         if confirmation.dryRun {
             for id in selected.ids { line(id, "would be changed", isDone: true, isPlain: true) }
@@ -56,10 +55,10 @@ struct SteeringRun {
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
-        let queue = QueueAccess(store, in: data.directory(), hints)
+        let queue = queue.collecting(hints)
         var (done, refused) = (0, 0)
         for id in selected.ids {
-            guard let command = try store.command(id), selected.statuses.contains(command.status) else { continue }
+            guard let command = try queue.command(id), selected.statuses.contains(command.status) else { continue }
             switch try body(command, queue) {
             case .done(let text):
                 done += 1
@@ -79,24 +78,23 @@ struct SteeringRun {
     }
 
     private func change(
-        _ parts: [CommandIDPart], _ store: SQLiteStore, _ body: (Command, QueueAccess) throws -> Outcome
+        _ parts: [CommandIDPart], _ queue: QueueAccess, _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
         let hints = PendingHints(in: data.directory())
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
-        let queue = QueueAccess(store, in: data.directory(), hints)
+        let queue = queue.collecting(hints)
         var worst: ExitCode?
         for part in parts {
             let id: CommandID
-            do throws(StoreError) {
-                id = try store.id(of: part)
-            } catch {
-                guard error.code == .notFound || error.code == .ambiguous else { throw error }
-                worst = error.code == .notFound ? .input : worst ?? .usage
+            do { id = try queue.id(of: part) } catch {
+                let error = SluiceError(error)
+                guard error.code == .noSuchCommand || error.code == .ambiguous else { throw error }
+                worst = error.code == .noSuchCommand ? .input : worst ?? .usage
                 line(part, error.message, isDone: false)
                 continue
             }
-            guard let command = try store.command(id) else {
+            guard let command = try queue.command(id) else {
                 worst = .input
                 line(part, "there is no such command in \(data.path)", isDone: false)
                 continue

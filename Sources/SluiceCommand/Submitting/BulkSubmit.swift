@@ -4,7 +4,6 @@ internal import Dispatch
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 internal import Work
 
@@ -177,8 +176,7 @@ final class BulkSubmit: Sendable {
                 return
             }
         }
-        let results = client.store.submit(
-            batch.drafts, allowUnknownTypes: options.allowUnknownType, now: .now)
+        let results = client.access.submit(batch.drafts, allowUnknownTypes: options.allowUnknownType)
         var accepted: [(submission: Submission, line: Int)] = []
         accepted.reserveCapacity(results.count)
         for (index, result) in results.enumerated() {
@@ -193,8 +191,6 @@ final class BulkSubmit: Sendable {
                 }
             }
         }
-        client.hint(ready: accepted.map(\.submission.id))
-        client.hint(changed: accepted.flatMap(\.submission.changed))
         show(accepted)
         totals.withLock { totals in
             totals.accepted += accepted.count

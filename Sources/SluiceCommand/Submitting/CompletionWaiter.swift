@@ -3,7 +3,6 @@ internal import Console
 internal import Glibc
 internal import Host
 internal import Queue
-internal import Store
 internal import Synchronization
 
 /// `--wait`: returns when all commands have ended, and shows their progress on a terminal.

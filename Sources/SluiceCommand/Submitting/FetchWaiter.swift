@@ -1,6 +1,5 @@
 internal import Commands
 internal import Queue
-internal import Store
 
 /// Waits for a fetch, but not for a network that is away.
 struct FetchWaiter {
@@ -33,12 +32,12 @@ struct FetchWaiter {
     /// Returns when the command has the same lasting reason twice: a worker that starts, or a link that is
     /// probed, needs no second.
     private func held() async throws -> String {
-        let (directory, store) = try data.store()
-        let instance = Instance(directory: directory, store: store)
+        let queue = try data.queue()
+        let instance = queue.instance
         var last: String?
         while true {
             try await Task.sleep(for: Self.interval)
-            guard let command = try store.command(id), !command.status.isFinal else {
+            guard let command = try queue.command(id), !command.status.isFinal else {
                 last = nil
                 continue
             }

@@ -1,8 +1,9 @@
 internal import Commands
+internal import Console
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
+internal import Synchronization
 internal import Work
 
 /// Submits commands for private copies of their files: `--spool` of `put` and of `s3 put`.
@@ -25,12 +26,19 @@ struct SpooledSubmission {
     ///   keys, because each copy has another name.
     /// - Throws: the first refusal, after every copy without a command was deleted.
     func submit(_ checked: [CommandDraft], by printer: SubmissionPrinter) async throws -> [CommandID] {
-        let copies = try SpooledCopies(
-            in: Spool(directory: client.directory.spool, umask: SluiceTool.inheritedUmask), type: type,
-            files: checked.count, total: checked.map(\.total).clampedSum)
+        let spool = client.directory.spool
+        do { try SpooledCopies.sweep(spool) } catch { Diagnostics.say(SluiceError(error).message) }
+        let progress = Mutex(CopyProgress(files: checked.count, total: checked.map(\.total).clampedSum, now: .now))
+        let copies = try SpooledCopies(in: spool, umask: SluiceTool.inheritedUmask, type: type) { bytes, files in
+            guard let shown = progress.withLock({ $0.add(bytes: bytes, files: files, now: .now) }) else { return }
+            let label = "copying  "
+            Diagnostics.showStatus { label + ProgressBar.line(shown, columns: $0 - label.count) }
+        }
         let count = files.count
         SignalHandling.exits {
-            guard let published = copies.abandon(), published < count else { return }
+            guard let published = copies.abandon() else { return }
+            Diagnostics.clearStatus()
+            guard published < count else { return }
             let submitted = published == 0 ? "nothing was" : "\(published) of \(count) files were"
             Diagnostics.say("\(submitted) submitted; the other copies are deleted")
         }
@@ -39,6 +47,7 @@ struct SpooledSubmission {
         let ids: [CommandID]
         do {
             let taken = try copies.take(payloads)
+            Diagnostics.clearStatus()
             ids = try await printer.submit(labels: files) { places in
                 try copies.publish(places, taken) { payloads in
                     try zip(payloads, checked[places]).map { payload, original in
@@ -50,6 +59,7 @@ struct SpooledSubmission {
                 }
             }
         } catch {
+            Diagnostics.clearStatus()
             // Where Ctrl-C has deleted the copies, the process ends by the signal, not with this error.
             if copies.abandon() == nil { await SignalHandling.letExit() }
             throw error

@@ -2,7 +2,6 @@ internal import Commands
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
 internal import Work
 
 /// The operations that check payloads at submit.
@@ -14,8 +13,8 @@ enum SubmitRegistry {
         if type == CommandType.exec { configuration.exec = try await programs(data) }
         let registry = BuiltInOperations.registry(configuration, submission: .init(umask: SluiceTool.inheritedUmask))
         // Without a store the type is unknown, which the submit reports.
-        guard registry[type] == nil, let (_, store) = try? data.store() else { return registry }
-        return registry.withRule(for: type, from: store)
+        guard registry[type] == nil, let queue = try? data.queue() else { return registry }
+        return queue.rules(for: type, in: registry)
     }
 
     private static func programs(_ data: DataOptions) async throws -> ExecConfiguration {

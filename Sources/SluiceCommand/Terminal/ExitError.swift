@@ -2,9 +2,7 @@ internal import ArgumentParser
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
 internal import Work
-internal import ZeroMQ
 
 /// An error that ends the process: its exit code, and a sentence that has not been printed yet.
 struct ExitError: Error, CustomStringConvertible {
@@ -22,37 +20,17 @@ struct ExitError: Error, CustomStringConvertible {
 
     init(_ error: any Error) {
         switch error {
-        case let exitError as ExitError: self = exitError
-        case let error as StoreError: self.init(SluiceError(error))
-        case let error as SystemError: self.init(SluiceError(StoreError(error)))
-        case let error as SluiceError: self.init(Self.code(error.code), error.message)
-        case let error as PayloadError: self.init(SluiceError(error))
+        case let error as ExitError: self = error
         case let error as SpoolError: self.init(error.isCreation ? .cannotCreate : .cannotWrite, error.description)
-        case let error as ZeroMQError:
-            self.init(error.code == .tooManySockets ? .tryAgain : .internalError, error.sentence)
-        default: self.init(.internalError, "\(error)")
-        }
-    }
-
-    private static func code(_ code: SluiceError.Code) -> ExitCode {
-        switch code {
-        case .noStore, .source, .noSuchCommand, .noSuchCollection: .input
-        case .foreignStore, .conflict, .invalid, .notAllowed: .data
-        case .notPermitted: .permission
-        case .unsuitable: .configuration
-        case .tryAgain: .tryAgain
-        case .cannotWrite: .cannotWrite
-        case .corrupt, .failed: .internalError
-        case .usage, .ambiguous: .usage
+        default:
+            let error = SluiceError(error)
+            self.init(ExitCode(rawValue: error.code.answer.exitCode) ?? .internalError, error.message)
         }
     }
 
     /// Prints the sentence on standard error and ends the process.
     static func end(with error: any Error) -> Never {
-        if error is ExitError || error is StoreError || error is SystemError || error is SluiceError
-            || error is PayloadError
-            || error is ZeroMQError || error is SpoolError
-        {
+        if error is ExitError || error is SpoolError || SluiceError.isKnown(error) {
             let exitError = ExitError(error)
             Output.flush()
             if let message = exitError.message { Diagnostics.say(message) }

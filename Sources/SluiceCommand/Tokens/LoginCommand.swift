@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Commands
+internal import Queue
 
 struct LoginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,13 +19,13 @@ struct LoginCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() throws {
-        let (directory, store) = try data.store()
-        guard let url = try DoorLogin.link(directory, store) else {
+        let queue = try data.queue()
+        guard let url = try DoorLogin.link(queue) else {
             throw ExitError(
                 .tryAgain,
                 "no door runs on \(data.path); start one with “sluice up --listen 127.0.0.1:7411” or “sluice door”")
         }
         Output.line(print.json ? JSONValue.object([.init("url", .string(url))]).text : url)
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

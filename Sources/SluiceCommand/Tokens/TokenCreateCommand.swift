@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
+internal import Queue
 
 struct TokenCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -84,7 +85,7 @@ struct TokenCreateCommand: ParsableCommand {
     private var scopes: Set<Scope> { Set(scope.flatMap(\.scopes)) }
 
     func run() throws {
-        let (_, store) = try data.store(create: true)
+        let queue = try data.queue(create: true)
         let now = Timestamp.now
         let token = AccessToken()
         var record = TokenRecord(token, name: name, scopes: scopes, created: now)
@@ -94,7 +95,7 @@ struct TokenCreateCommand: ParsableCommand {
         record.expires = expires?.time
         // The token is shown once.
         try Output.require(bytes: 1024)
-        try TokenStore(store).add(record, now: now)
+        try TokenStore(queue).add(record, now: now)
         if print.json {
             Output.line(
                 JSONValue.object([.init("token", .string(token.text))] + record.members(now: now)).bytes)
@@ -106,7 +107,7 @@ struct TokenCreateCommand: ParsableCommand {
         Diagnostics.say(
             "“\(name)” (\(record.id)) may \(TokenText.sentence(record)). \(end) The token is not shown again.")
         sayUnknownRoutes()
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     /// The route may be added to the configuration later.

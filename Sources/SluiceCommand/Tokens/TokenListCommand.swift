@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Door
+internal import Queue
 
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -21,9 +22,9 @@ struct TokenListCommand: ParsableCommand {
     @OptionGroup var print: PrintOptions
 
     func run() throws {
-        let (_, store) = try data.store()
+        let queue = try data.queue()
         let now = Timestamp.now
-        let (records, unreadable) = try TokenStore(store).tokens()
+        let (records, unreadable) = try TokenStore(queue).tokens()
         if print.json {
             for record in records { Output.line(JSONValue.object(record.members(now: now)).bytes) }
         } else if records.isEmpty {
@@ -50,6 +51,6 @@ struct TokenListCommand: ParsableCommand {
                 "another release has written the tokens \(unreadable.joined(separator: ", ")); this one does not accept them"
             )
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
+internal import Queue
 
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,8 +25,8 @@ struct TokenRevokeCommand: ParsableCommand {
     var tokens: [String]
 
     func run() throws {
-        let (_, store) = try data.store()
-        let tokenStore = TokenStore(store)
+        let queue = try data.queue()
+        let tokenStore = TokenStore(queue)
         let now = Timestamp.now
         let known = try tokenStore.tokens().records
         for record in try tokens.flatMap({ try TokenText.records($0, in: known, data, now: now) }) {
@@ -37,6 +38,6 @@ struct TokenRevokeCommand: ParsableCommand {
                 Output.line("\(record.fullName) (\(record.id)): revoked\(time)")
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

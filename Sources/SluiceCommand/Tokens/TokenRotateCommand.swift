@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Door
 internal import Host
-internal import Store
+internal import Queue
 
 struct TokenRotateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -39,15 +39,15 @@ struct TokenRotateCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
+        let queue = try data.queue()
         let now = Timestamp.now
-        let tokens = TokenStore(store)
+        let tokens = TokenStore(queue)
         let earlier = try TokenText.record(token, in: try tokens.tokens().records, data, now: now)
         guard earlier.name != MachineToken.name else {
             throw ExitError(
                 .usage,
                 "“\(earlier.name)” is the token of this machine; revoke it, and the door writes another one to "
-                    + "\(directory.doorToken) at its next start")
+                    + "\(queue.directory.doorToken) at its next start")
         }
         let text = AccessToken()
         // The token is shown once.
@@ -69,6 +69,6 @@ struct TokenRotateCommand: ParsableCommand {
         Diagnostics.say(
             "“\(record.name)” (\(record.id)) may \(TokenText.sentence(record)). \(newEnd) The earlier one (\(old.id)) \(oldEnd). "
                 + "The token is not shown again.")
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

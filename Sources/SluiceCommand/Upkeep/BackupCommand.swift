@@ -3,7 +3,7 @@ internal import Commands
 internal import Console
 internal import Host
 internal import Operations
-internal import Store
+internal import Queue
 
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -31,25 +31,25 @@ struct BackupCommand: ParsableCommand {
     var directory: String
 
     func run() throws {
-        let (_, store) = try data.store()
-        SignalHandling.exits { [directory] in DataDirectory(path: directory).removeUnfinished(store.shardCount) }
-        let lost = try store.backup(to: directory) { progress in
+        let queue = try data.queue()
+        SignalHandling.exits { [directory] in queue.removeUnfinishedBackup(in: directory) }
+        let lost = try queue.backup(to: directory) { progress in
             Diagnostics.showStatus { _ in
-                "shard \(progress.shard + 1) of \(store.shardCount): "
-                    + (progress.bytes == progress.total
+                "shard \(progress.shard + 1) of \(queue.shardCount): "
+                    + (progress.isChecking
                         ? "checking" : "\(Figures.bytes(progress.bytes)) of \(Figures.bytes(progress.total))")
             }
         }
         let (collections, failures) = try copyCollections()
         Diagnostics.clearStatus()
-        let copied = store.shardCount - lost.count
+        let copied = queue.shardCount - lost.count
         if print.json {
             let failed = failures.map { name, error in
                 JSONValue.object([.init("collection", .string(name)), .init("message", .string(error.description))])
             }
-            let lostShards = lost.map { error in
+            let lostShards = lost.map { shard, error in
                 JSONValue.object([
-                    .init("shard", error.shard.map { .integer(Int64($0)) } ?? .null),
+                    .init("shard", shard.map { .integer(Int64($0)) } ?? .null),
                     .init("message", .string(error.message)),
                 ])
             }
@@ -63,11 +63,11 @@ struct BackupCommand: ParsableCommand {
             Output.line("\(copied) shard\(copied == 1 ? "" : "s")\(more) copied to \(directory)")
         }
         Output.flush()
-        for error in lost {
-            Diagnostics.say("shard \(error.shard.map { "\($0)" } ?? "") was not copied: \(error.message)")
+        for (shard, error) in lost {
+            Diagnostics.say("shard \(shard.map { "\($0)" } ?? "") was not copied: \(error.message)")
         }
         for (name, error) in failures { Diagnostics.say("the collection “\(name)” was not copied: \(error)") }
-        if let first = lost.first { throw ExitError(ExitError(first).code, nil) }
+        if let first = lost.first { throw ExitError(ExitError(first.error).code, nil) }
         if let first = failures.first { throw ExitError(CollectionCommand.code(first.error.problem), nil) }
     }
 

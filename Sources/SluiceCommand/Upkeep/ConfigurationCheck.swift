@@ -5,7 +5,6 @@ internal import HTTPClient
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
 
 /// The configuration as the processes read it: keys and variables, files that it names, programs, schedules and routes.
 struct ConfigurationCheck {
@@ -25,7 +24,7 @@ struct ConfigurationCheck {
             guard let schedules = try ConfiguredSchedules(data), !schedules.entries.isEmpty else { return [] }
             try await schedules.refuseWrong()
             // Without a store the types of commands are not known.
-            if let (_, store) = try? data.store() { try await schedules.check(store) }
+            if let queue = try? data.queue() { try await schedules.check(queue) }
             return [Finding("schedules", .ok, "sluice.yaml has \(schedules.entries.count), which can be used")]
         } catch {
             return [Finding("schedules", .warning, ExitError(error).message ?? "\(error)")]

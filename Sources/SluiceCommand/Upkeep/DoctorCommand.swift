@@ -56,8 +56,8 @@ struct DoctorCommand: AsyncParsableCommand {
     /// The causes for which commands do not start; nothing where there is no store, which another check reports.
     private func condition() async -> [Finding] {
         do {
-            guard let (directory, store) = try? data.store() else { return [] }
-            let condition = try await QueueCondition.read(data, Instance(directory: directory, store: store))
+            guard let queue = try? data.queue() else { return [] }
+            let condition = try await QueueCondition.read(data, queue)
             return condition.findings(now: .now)
         } catch {
             return [Finding("waiting", .warning, ExitError(error).message ?? "\(error)")]

@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Host
 internal import Operations
-internal import Store
 
 /// Removes the data that processes leave when they end before its use. Each kind is removed although another
 /// one fails.
@@ -11,10 +10,12 @@ struct Leftovers {
     private var records: Int64 = 0
     /// Bodies of responses that no stored response has.
     private var bodies = 0
-    var failures: [ExitError] = []
+    private(set) var failures: [ExitError]
 
-    mutating func remove(_ directory: DataDirectory, _ spool: Spool) {
-        do throws(StoreError) { try SpoolStage.sweep(spool) } catch { failures.append(ExitError(error)) }
+    init(failures: [ExitError]) { self.failures = failures }
+
+    mutating func remove(_ directory: DataDirectory) {
+        do { try SpooledCopies.sweep(directory.spool) } catch { failures.append(ExitError(error)) }
         do throws(CollectionError) {
             let pruned = try CollectionDirectory(data: directory.path).prune()
             records = pruned.records

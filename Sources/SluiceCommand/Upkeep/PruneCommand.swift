@@ -4,7 +4,6 @@ internal import Console
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
 
 struct PruneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,14 +44,6 @@ struct PruneCommand: ParsableCommand {
     @Flag(name: .long, help: "Make the files of the store smaller afterwards; everything else must be stopped.")
     var compact = false
 
-    private static let batch = 500
-    /// Each may have a payload of 1 MiB.
-    private static let cleanUpBatch = 16
-
-    private static func cleanup(_ leftover: Leftover) -> CommandDraft? {
-        CleanupDraft.after(leftover.command, payload: leftover.payload, checkpoint: leftover.checkpoint)
-    }
-
     func validate() throws {
         if let open = status.first(where: { !$0.isFinal }) {
             throw ValidationError("--status \(open) is not allowed: only commands that have ended are pruned.")
@@ -62,19 +53,37 @@ struct PruneCommand: ParsableCommand {
     func run() throws {
         SignalHandling.exits()
         let directory = data.directory()
-        if compact { _ = try Compaction(directory) }
+        // Refused before anything is removed.
+        if compact { _ = try StoreCompaction(directory) }
         let (result, code) = try prune()
-        let compacted = compact ? try CompactionRun.compact(directory) : nil
+        let compacted = compact ? try Self.compact(directory) : nil
         Diagnostics.clearStatus()
         if print.json {
-            Output.line(JSONValue.object(result.members + (compacted?.members ?? [])).bytes)
+            Output.line(JSONValue.object(result.members + (compacted.map(Self.members) ?? [])).bytes)
         } else {
-            for line in result.lines + (compacted?.lines ?? []) { Output.line(line) }
+            for line in result.lines + (compacted.map(Self.lines) ?? []) { Output.line(line) }
         }
         guard let code else { return }
         Output.flush()
         for failure in result.failures { Diagnostics.say(failure.message ?? "") }
         throw ExitError(code, nil)
+    }
+
+    /// Compacts one shard after the other.
+    /// - Returns: bytes of the files before and after.
+    private static func compact(_ directory: DataDirectory) throws -> (before: Int64, after: Int64) {
+        SignalHandling.exits { StoreCompaction.removeUnfinished(directory) }
+        return try StoreCompaction(directory).run { shard, count in
+            Diagnostics.showStatus { _ in "compacting shard \(shard + 1) of \(count)" }
+        }
+    }
+
+    private static func lines(_ sizes: (before: Int64, after: Int64)) -> [String] {
+        ["store compacted from \(Figures.bytes(sizes.before)) to \(Figures.bytes(sizes.after))"]
+    }
+
+    private static func members(_ sizes: (before: Int64, after: Int64)) -> [JSONValue.Member] {
+        [.init("bytesBefore", .integer(sizes.before)), .init("bytesAfter", .integer(sizes.after))]
     }
 
     /// The removed data, for people and programs.
@@ -85,48 +94,21 @@ struct PruneCommand: ParsableCommand {
     }
 
     private func prune() throws -> (Pruned, ExitCode?) {
-        let (directory, store) = try data.store()
-        if let hold = try store.clockHold() {
-            throw ExitError(.tryAgain, "nothing is removed now: \(hold.sentence(now: .now))")
-        }
-        let spool = Spool(directory: directory.spool)
+        let queue = try data.queue()
         let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
-        let statuses: Set<CommandStatus> = status.isEmpty ? [.success, .cancelled] : Set(status)
-        var leftovers = Leftovers()
-        let total = pruneCommands(store, spool, statuses, before: before, &leftovers)
-        leftovers.remove(directory, spool)
+        let (total, failures) = try queue.prune(
+            endedBefore: before, in: status.isEmpty ? [.success, .cancelled] : Set(status),
+            cleanup: { CleanupDraft.after($0, payload: $1, checkpoint: $2) },
+            progress: { shard, total in
+                Diagnostics.showStatus { _ in
+                    "shard \(shard + 1) of \(queue.shardCount), \(Figures.grouped(Int64(total))) removed"
+                }
+            })
+        var leftovers = Leftovers(failures: failures.map(ExitError.init))
+        leftovers.remove(queue.directory)
         let pruned = Pruned(
             lines: ["\(Figures.grouped(Int64(total))) command\(total == 1 ? "" : "s") removed"] + leftovers.lines,
             members: [.init("pruned", .integer(Int64(total)))] + leftovers.members, failures: leftovers.failures)
         return (pruned, leftovers.failures.first?.code)
-    }
-
-    private func pruneCommands(
-        _ store: any CommandStore, _ spool: Spool, _ statuses: Set<CommandStatus>, before: Timestamp,
-        _ leftovers: inout Leftovers
-    ) -> Int {
-        var total = 0
-        for shard in 0..<store.shardCount {
-            do throws(StoreError) {
-                var isRepeated = false
-                while true {
-                    while try store.cleanUp(shard: shard, now: .now, limit: Self.cleanUpBatch, Self.cleanup) > 0 {
-                        isRepeated = false
-                    }
-                    let pruned = try store.prune(shard: shard, before: before, statuses: statuses, limit: Self.batch)
-                    for payload in pruned.abandoned { spool.discard(stored: payload) }
-                    // Those that were held are tried once more after a cleanup.
-                    if pruned.isEnd, pruned.held == 0 || isRepeated { break }
-                    isRepeated = pruned.isEnd
-                    total += pruned.count
-                    Diagnostics.showStatus { _ in
-                        "shard \(shard + 1) of \(store.shardCount), \(Figures.grouped(Int64(total))) removed"
-                    }
-                }
-            } catch {
-                leftovers.failures.append(ExitError(error))
-            }
-        }
-        return total
     }
 }

@@ -4,7 +4,6 @@ internal import Console
 internal import Glibc
 internal import Host
 internal import Operations
-internal import Store
 
 struct ResponseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,7 +3,7 @@ internal import Commands
 internal import Console
 internal import Host
 internal import Operations
-internal import Store
+internal import Queue
 internal import Uploads
 
 struct RestoreCommand: ParsableCommand {
@@ -55,8 +55,10 @@ struct RestoreCommand: ParsableCommand {
 
     /// The result of a restore, for the output.
     private struct Outcome {
-        var result: RestoreResult
-        var debts: ShardDebts
+        /// When the backup was made.
+        var time: Timestamp
+        var shards: [Int]
+        var settled: SettledStore
         var collections: Int
         var failures: [(name: String, error: CollectionError)]
         /// Open uploads that were ended.
@@ -81,54 +83,49 @@ struct RestoreCommand: ParsableCommand {
 
     private func adoptCopy() throws {
         SignalHandling.exits()
-        let adoption = try Adoption(DataDirectory(path: directory))
-        let (settled, debts) = try adoption.run { shard in Diagnostics.showStatus { _ in "shard \(shard): checking" } }
+        let (original, settled) = try StoreRestore.adopt(DataDirectory(path: directory)) { shard in
+            Diagnostics.showStatus { _ in "shard \(shard): checking" }
+        }
         Diagnostics.clearStatus()
         if print.json {
             return Output.line(
                 JSONValue.object(
-                    [.init("adopted", .string(directory)), .init("original", .string(adoption.copy.original))]
-                        + members(of: settled, debts)
+                    [.init("adopted", .string(directory)), .init("original", .string(original))]
+                        + members(of: settled)
                 ).bytes)
         }
         Output.line(
-            "\(directory), a copy of \(adoption.copy.original), can be used; the original must not run any more")
+            "\(directory), a copy of \(original), can be used; the original must not run any more")
         showClaimed(settled)
-        showLostParents(debts)
+        showLostParents(settled)
     }
 
     /// Ends open uploads whose files are not in the spool, where the whole store was restored.
     private func endLostUploads() throws -> (ended: Int, missing: (uploads: Int, reason: String)?) {
         guard shard == nil else { return (0, nil) }
-        let (directory, store) = try data.store()
-        let spool = SpoolDirectory(path: directory.uploads)
-        let check = SpoolCheck(store: store, spool: spool)
-        let result = try check.run()
-        if result.lacksAll, let id = try store.storeID(), (try? SpoolMark(spool, store: id).standing) != .own {
-            return (0, (result.missing.count, result.absence(of: spool)))
-        }
-        return (try check.endMissing().count, nil)
+        return try data.queue().endLostUploads()
     }
 
     private func restore() throws -> Outcome {
         let (backup, target) = (DataDirectory(path: directory), data.directory())
-        let restore = try Restore(of: backup, to: target, shard: shard)
+        let restore = try StoreRestore(of: backup, to: target, shard: shard)
         // A signal before the shards are replaced leaves everything as it was.
-        SignalHandling.exits { Restore.removeUnfinished(target) }
-        let result = try restore.prepare { progress in
+        SignalHandling.exits { StoreRestore.removeUnfinished(target) }
+        let (time, shards) = try restore.prepare { progress in
             Diagnostics.showStatus { _ in
                 "shard \(progress.shard): "
-                    + (progress.isDone || progress.bytes == progress.total
+                    + (progress.isChecking
                         ? "checking" : "\(Figures.bytes(progress.bytes)) of \(Figures.bytes(progress.total))")
             }
         }
         // A signal from here on leaves the mark, and the next restore replaces the copies that are left.
         SignalHandling.exits()
-        let debts = try restore.replaceShards()
+        let settled = try restore.replaceShards()
         let (collections, failures) = try restoreCollections(backup, target)
         try restore.finish()
         Diagnostics.clearStatus()
-        return Outcome(result: result, debts: debts, collections: collections, failures: failures)
+        return Outcome(
+            time: time, shards: shards, settled: settled, collections: collections, failures: failures)
     }
 
     /// - Returns: how many were restored, and the others with the reason.
@@ -149,53 +146,53 @@ struct RestoreCommand: ParsableCommand {
     }
 
     private func show(_ outcome: Outcome) {
-        let (result, collections, uploads) = (outcome.result, outcome.collections, outcome.lostUploads)
+        let (collections, uploads) = (outcome.collections, outcome.lostUploads)
         if print.json {
             return Output.line(
                 JSONValue.object(
                     [
-                        .init("backup", .string(result.time.description)),
-                        .init("shards", .array(result.shards.map { .integer(Int64($0)) })),
+                        .init("backup", .string(outcome.time.description)),
+                        .init("shards", .array(outcome.shards.map { .integer(Int64($0)) })),
                         .init("collections", .integer(Int64(collections))),
                         .init("lostUploads", .integer(Int64(uploads))),
                         .init("missingUploads", .integer(Int64(outcome.missing?.uploads ?? 0))),
-                    ] + members(of: result.settled, outcome.debts)
+                    ] + members(of: outcome.settled)
                 ).bytes)
         }
-        let shards = result.shards.count == 1 ? "shard \(result.shards[0])" : "\(result.shards.count) shards"
+        let shards = outcome.shards.count == 1 ? "shard \(outcome.shards[0])" : "\(outcome.shards.count) shards"
         let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
-        Output.line("\(shards)\(more) restored from a backup of \(result.time)")
-        showClaimed(result.settled)
+        Output.line("\(shards)\(more) restored from a backup of \(outcome.time)")
+        showClaimed(outcome.settled)
         if uploads > 0 {
             Output.line("\(uploads) open upload\(uploads == 1 ? "" : "s") ended: the spool does not have the files")
         }
         if let missing = outcome.missing { Output.line("the door will not start yet: \(missing.reason)") }
-        showLostParents(outcome.debts)
+        showLostParents(outcome.settled)
     }
 
-    private func members(of settled: [CommandStatus: Int], _ debts: ShardDebts) -> [JSONValue.Member] {
+    private func members(of settled: SettledStore) -> [JSONValue.Member] {
         [
-            .init("released", .integer(Int64(settled[.new] ?? 0))),
-            .init("inDoubt", .integer(Int64(settled[.inDoubt] ?? 0))),
-            .init("cancelled", .integer(Int64(settled[.cancelled] ?? 0))),
-            .init("messages", .integer(Int64(debts.debts.count))),
-            .init("lostParents", .integer(Int64(debts.lostParents.count))),
+            .init("released", .integer(Int64(settled.claimed[.new] ?? 0))),
+            .init("inDoubt", .integer(Int64(settled.claimed[.inDoubt] ?? 0))),
+            .init("cancelled", .integer(Int64(settled.claimed[.cancelled] ?? 0))),
+            .init("messages", .integer(Int64(settled.messages))),
+            .init("lostParents", .integer(Int64(settled.lostParents))),
         ]
     }
 
-    private func showClaimed(_ settled: [CommandStatus: Int]) {
+    private func showClaimed(_ settled: SettledStore) {
         for (status, words) in [
             (CommandStatus.new, "released, to run again"),
             (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
             (.cancelled, "cancelled as requested before the copy was made"),
         ] {
-            guard let count = settled[status], count > 0 else { continue }
+            guard let count = settled.claimed[status], count > 0 else { continue }
             Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
         }
     }
 
-    private func showLostParents(_ debts: ShardDebts) {
-        let lost = debts.lostParents.count
+    private func showLostParents(_ settled: SettledStore) {
+        let lost = settled.lostParents
         guard lost > 0 else { return }
         Output.line(
             "\(Figures.grouped(Int64(lost))) command\(lost == 1 ? " waits" : "s wait") for commands that are not in the restored "

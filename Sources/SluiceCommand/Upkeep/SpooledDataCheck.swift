@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import Host
 internal import Queue
-internal import Store
 internal import Uploads
 
 /// The checks of `doctor` on the door and its uploads. It changes nothing.
@@ -26,23 +25,23 @@ struct SpooledDataCheck {
 
     func findings() -> [Finding] {
         // The check of the shards says why there is no store.
-        guard let store = try? SQLiteStore(directory: directory, create: false) else { return [] }
+        guard let queue = try? QueueAccess(opening: directory) else { return [] }
         let door = directory.run.probe(.door)
         let running =
-            Instance(directory: directory, store: store).stalledDoor.map(Finding.init(stalled:))
+            queue.instance.stalledDoor.map(Finding.init(stalled:))
             ?? Finding(
                 "door", door.isHeld ? .ok : .note,
                 door.isHeld
                     ? "running\(door.pid.map { ", pid \($0)" } ?? "")"
                     : "not running: “sluice door” or “sluice up --listen” starts one")
-        return [running] + uploads(store)
+        return [running] + uploads(queue)
     }
 
-    private func uploads(_ store: SQLiteStore) -> [Finding] {
+    private func uploads(_ queue: QueueAccess) -> [Finding] {
         let spool = SpoolDirectory(path: directory.uploads)
-        let check = SpoolCheck(store: store, spool: spool)
+        let check = queue.spoolCheck
         var result = SpoolCheck.Result()
-        for shard in 0..<store.shardCount {
+        for shard in 0..<queue.shardCount {
             // The check of the shards says why one cannot be read.
             try? check.run(shard: shard, into: &result)
         }
@@ -54,7 +53,7 @@ struct SpooledDataCheck {
             findings += MissingRoutes.sentences(result.routes, in: routes).map { Finding("route", .warning, $0) }
         }
         findings += unclaimed(spool)
-        if result.lacksAll, !hasMark(store) {
+        if result.lacksAll, !queue.hasOwnSpool {
             findings.append(Finding("uploads", .broken, result.absence(of: spool)))
             return findings
         }
@@ -77,11 +76,6 @@ struct SpooledDataCheck {
             "\(unclaimed.path) has \(files) file\(files == 1 ? "" : "s") (\(Figures.bytes(bytes))) that a restored backup does not "
             + "know; the log of the door names them: deliver them with “sluice put”, or delete them"
         return [Finding("uploads", .note, sentence)]
-    }
-
-    private func hasMark(_ store: SQLiteStore) -> Bool {
-        guard let id = try? store.storeID() else { return false }
-        return (try? SpoolMark(SpoolDirectory(path: directory.uploads), store: id).standing) == .own
     }
 
     private static func sentence(_ damage: SpoolCheck.Damage) -> String {

@@ -1,7 +1,6 @@
 internal import Host
 internal import Operations
 internal import Queue
-internal import Store
 
 /// The checks of `doctor` on collections and stored responses. It changes nothing.
 struct StoredDataCheck {

@@ -3,7 +3,6 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Queue
-internal import Store
 
 struct UploadListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,8 +29,8 @@ struct UploadListCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (directory, store) = try data.store()
-        let (uploads, hasMore) = try QueueAccess(store, in: directory).uploads(state, limit: limit)
+        let queue = try data.queue()
+        let (uploads, hasMore) = try queue.uploads(state, limit: limit)
         if print.json {
             for upload in uploads { Output.line(upload.json.bytes) }
         } else if uploads.isEmpty {
@@ -43,7 +42,7 @@ struct UploadListCommand: ParsableCommand {
             Output.flush()
             Diagnostics.say("these are the newest \(limit) uploads, and there are more; --limit prints up to 1000")
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func show(_ uploads: [Upload]) {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Store
+internal import Queue
 
 struct UploadRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -23,46 +23,36 @@ struct UploadRemoveCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The uploads.", valueName: "id"))
     var ids: [CommandIDPart]
 
-    /// The door answers requests for a removed upload with 410 for this time.
-    private static let memory: Duration = .seconds(86_400)
-
     func run() throws {
-        let (directory, store) = try data.store()
+        let queue = try data.queue()
         var isRefused = false
         for part in ids {
             guard let id = part.id else {
                 throw ExitError(.usage, "“\(part)” is a part of an id; give the whole id of an upload")
             }
-            let now = Timestamp.now
-            let writes = [UploadWrite.end(id, reason: "removed by a person", due: now + Self.memory)]
-            let change = try store.apply(writes, shard: id.shard(of: store.shardCount), now: now)[0].get()
-            let outcome: String
-            switch change.upload {
-            case nil: throw ExitError(.input, "there is no upload \(id) in \(data.path)")
-            case let upload? where !change.isApplied:
-                isRefused = true
-                outcome =
-                    upload.state == .ended
-                    ? "has ended before" : "has become command \(upload.command ?? id); cancel that instead"
-            default:
-                let path = "\(directory.uploads)/\(id)"
-                guard unlink(path) == 0 || errno == ENOENT else {
-                    throw ExitError(.cannotWrite, "\(SystemError("remove", path)); the door removes it within a day")
-                }
-                _ = try store.apply([.dropBytes(id)], shard: id.shard(of: store.shardCount), now: now)
-                outcome = "removed"
+            let removal: UploadRemoval
+            do { removal = try queue.removeUpload(id) } catch let error as SystemError {
+                throw ExitError(.cannotWrite, "\(error); the door removes it within a day")
             }
+            let outcome: String
+            switch removal {
+            case .missing: throw ExitError(.input, "there is no upload \(id) in \(data.path)")
+            case .ended: outcome = "has ended before"
+            case .isCommand(let command): outcome = "has become command \(command); cancel that instead"
+            case .removed: outcome = "removed"
+            }
+            if removal != .removed { isRefused = true }
             if print.json {
                 Output.line(
                     JSONValue.object([
-                        .init("id", .string(id.description)), .init("removed", .bool(change.isApplied)),
+                        .init("id", .string(id.description)), .init("removed", .bool(removal == .removed)),
                         .init("outcome", .string(outcome)),
                     ]).bytes)
             } else {
                 Output.line("\(id): \(outcome)")
             }
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
         if isRefused { throw ExitError(.failed, nil) }
     }
 }

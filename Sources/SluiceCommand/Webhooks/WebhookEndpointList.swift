@@ -1,8 +1,8 @@
 internal import Commands
 internal import Host
 internal import Operations
+internal import Queue
 internal import Settings
-internal import Store
 
 /// The endpoints of webhooks: those of sluice.yaml in their order, then those that only the store knows.
 struct WebhookEndpointList {
@@ -14,9 +14,9 @@ struct WebhookEndpointList {
 
     let entries: [Entry]
 
-    init(_ options: DataOptions, _ directory: DataDirectory, _ store: any CommandStore) async throws {
-        let stored = WebhookEndpointSetting.parse(try store.settings(prefix: SettingKey.webhookPrefix))
-        let configured = try await ConfigurationFile(options, directory).webhooks.origins
+    init(_ options: DataOptions, _ queue: QueueAccess) async throws {
+        let stored = try queue.instance.webhookEndpoints()
+        let configured = try await ConfigurationFile(options, queue.directory).webhooks.origins
         entries =
             configured.map { name, origin in
                 var setting = stored.first { $0.name == name } ?? WebhookEndpointSetting(name: name, origin: origin)

@@ -21,9 +21,8 @@ struct WebhookListCommand: AsyncParsableCommand {
 
     func run() async throws {
         SignalHandling.exits()
-        let (directory, store) = try data.store()
-        let entries = try await WebhookEndpointList(data, directory, store).entries
-        let queue = QueueAccess(store, in: directory)
+        let queue = try data.queue()
+        let entries = try await WebhookEndpointList(data, queue).entries
         var table = Table([
             ("NAME", .left), ("ORIGIN", .left), ("STATE", .left), ("FAILING SINCE", .left), ("LAST SUCCESS", .left),
             ("WAITING", .right),
@@ -45,7 +44,7 @@ struct WebhookListCommand: AsyncParsableCommand {
             }
         }
         if !print.json { show(entries, table) }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 
     private func show(_ entries: [WebhookEndpointList.Entry], _ table: Table) {

@@ -20,9 +20,9 @@ struct WebhookPauseCommand: AsyncParsableCommand {
     @OptionGroup var endpoint: WebhookEndpointArgument
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
-        let (setting, isChanged) = try QueueAccess(store, in: directory).pauseWebhook(endpoint)
+        let queue = try data.queue()
+        let endpoint = try await WebhookEndpointList(data, queue).endpoint(endpoint.name)
+        let (setting, isChanged) = try queue.pauseWebhook(endpoint)
         if print.json {
             Output.line(setting.json(isChanged: isChanged).bytes)
         } else if isChanged {

@@ -4,7 +4,6 @@ internal import Console
 internal import Operations
 internal import Queue
 internal import Settings
-internal import Store
 
 struct WebhookReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -44,17 +43,17 @@ struct WebhookReplayCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let list = try await WebhookEndpointList(data, directory, store)
+        let queue = try data.queue()
+        let list = try await WebhookEndpointList(data, queue)
         let endpoint = try list.endpoint(endpoint.name)
         let filter = CommandFilter.undelivered(to: endpoint, from: since.time, before: until?.time ?? .now)
         let isNamed = list.sharesOrigin(endpoint)
-        let selected = try CommandSelection.Selected(filter, store) { command in
-            guard isNamed, let payload = try store.payload(command.id) else { return true }
+        let selected = try queue.select(filter) { command in
+            guard isNamed, let payload = try queue.payload(command.id) else { return true }
             return JSONValue(stored: payload)["endpoint"]?.string == endpoint.name
         }
         try SteeringRun(data: data, print: print).change(
-            selected, confirmation, store, verb: "Send again", RetryCommand.retry)
+            selected, confirmation, queue, verb: "Send again", RetryCommand.retry)
         if let reason = endpoint.state.reason(endpoint.name), !selected.ids.isEmpty {
             Diagnostics.say("\(reason), so its messages wait: \(WebhookEndpointState.remedy(endpoint.name))")
         }

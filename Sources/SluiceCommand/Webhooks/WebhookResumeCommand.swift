@@ -20,9 +20,8 @@ struct WebhookResumeCommand: AsyncParsableCommand {
     @OptionGroup var endpoint: WebhookEndpointArgument
 
     func run() async throws {
-        let (directory, store) = try data.store()
-        let endpoint = try await WebhookEndpointList(data, directory, store).endpoint(endpoint.name)
-        let queue = QueueAccess(store, in: directory)
+        let queue = try data.queue()
+        let endpoint = try await WebhookEndpointList(data, queue).endpoint(endpoint.name)
         var resumed = try queue.resumeWebhook(endpoint)
         if resumed.mayHoldBack {
             try await Task.sleep(for: ResumedWebhook.settlingTime)
@@ -36,6 +35,6 @@ struct WebhookResumeCommand: AsyncParsableCommand {
                 "\(resumed.endpoint.name): \(resumed.isChanged ? "goes on" : "was not paused")"
                     + (waited > 0 ? "; \(waited) \(waited == 1 ? "message" : "messages") waited" : ""))
         }
-        try data.warn(of: store)
+        try data.warn(of: queue)
     }
 }

@@ -36,7 +36,7 @@ package final class UploadEngine: UploadService {
     /// Bytes of all requests together that are gathered before they are written; as many are being written.
     private static let gatherBudget = 8 << 20
     /// Ended uploads are remembered for this time, so that their clients are told why; idempotency keys as well.
-    static let memory: Duration = .seconds(86_400)
+    package static let memory: Duration = .seconds(86_400)
 
     /// - Parameters:
     ///   - admission: asks the site before an upload is created; nil: none is asked.

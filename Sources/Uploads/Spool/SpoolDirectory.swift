@@ -1,7 +1,7 @@
 internal import CLinux
 package import Commands
 internal import Glibc
-internal import Host
+package import Host
 
 /// The directory with the files of uploads. All calls block.
 package struct SpoolDirectory: Sendable {
@@ -44,7 +44,7 @@ package struct SpoolDirectory: Sendable {
     }
 
     /// Deletes the file of an upload; one that is not there counts as deleted.
-    func remove(_ upload: CommandID) throws(SystemError) {
+    package func remove(_ upload: CommandID) throws(SystemError) {
         try SpoolFile.remove(file(of: upload))
     }
 

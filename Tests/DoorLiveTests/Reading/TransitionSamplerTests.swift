@@ -1,5 +1,6 @@
 import Commands
 import Console
+import Queue
 import Store
 import TestSupport
 import Testing
@@ -10,15 +11,15 @@ struct TransitionSamplerTests {
     @Test func `a reading counts the transitions since the last one, and names the failures`() async throws {
         try await LiveRig.with { rig in
             var sampler = TransitionSampler()
-            #expect(try sampler.sample(rig.store)?.succeeded ?? 0 == 0)
+            #expect(try sampler.sample(rig.queue)?.succeeded ?? 0 == 0)
             try rig.execute(try rig.submit(20), .success(result: nil))
             try rig.execute(
                 try rig.submit(3), .failure(CommandFailure(.command, reason: "503 Service Unavailable")))
-            let sample = try #require(try sampler.sample(rig.store))
+            let sample = try #require(try sampler.sample(rig.queue))
             #expect(sample.succeeded == 20 && sample.failed == 3)
             #expect(sample.problems.count == 3)
             #expect(sample.problems.allSatisfy { $0.status == "error" && $0.reason == "503 Service Unavailable" })
-            let quiet = try #require(try sampler.sample(rig.store))
+            let quiet = try #require(try sampler.sample(rig.queue))
             #expect(quiet == TransitionSampler.Sample())
         }
     }
@@ -27,10 +28,10 @@ struct TransitionSamplerTests {
         try await LiveRig.with { rig in
             var sampler = TransitionSampler()
             try rig.submit(1)
-            _ = try sampler.sample(rig.store)
+            _ = try sampler.sample(rig.queue)
             try rig.submit(3 * TransitionSampler.maxRead)
             try rig.execute(try rig.submit(800), .success(result: nil))
-            let sample = try #require(try sampler.sample(rig.store))
+            let sample = try #require(try sampler.sample(rig.queue))
             // The newest 4,000 have about 800 of 2,400 transitions that are a success.
             #expect(sample.succeeded > 800)
         }

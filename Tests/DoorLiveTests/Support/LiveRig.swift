@@ -29,7 +29,7 @@ struct LiveRig: Sendable {
         try store.open(Session(seat: 0, epoch: Self.epoch, pid: getpid(), startTime: 1, bootID: "test"))
     }
 
-    var instance: Instance { Instance(directory: directory, store: store) }
+    var queue: QueueAccess { QueueAccess(store, in: directory) }
 
     @discardableResult
     func submit(_ count: Int = 1, type: String = "noop", to destination: Destination = origin) throws -> [CommandID] {

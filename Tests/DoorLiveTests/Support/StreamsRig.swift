@@ -27,11 +27,11 @@ struct StreamsRig: Sendable {
             let statistics = LiveStatistics()
             let part = LiveParts(registry: StreamRegistry(limits, statistics), statistics: statistics)
             let pacer = LogPacer()
-            let reader = LogReader(live.store, pacer)
+            let reader = LogReader(live.queue, pacer)
             defer { reader.close() }
             let streams = EventStreams(
                 registry: part.registry, statistics: statistics, limits: limits, shardCount: live.store.shardCount,
-                view: part.view, tail: LogTail(live.store, part.registry, pacer), reader: reader)
+                view: part.view, tail: LogTail(live.queue, part.registry, pacer), reader: reader)
             var configuration = DoorServerConfiguration()
             configuration.port = 0
             configuration.shutdownGrace = .seconds(20)

@@ -1,3 +1,4 @@
+import Commands
 import HTTPTypes
 import Store
 import TestSupport

@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 package import Commands
+package import Queue
 package import Store
 
 /// Single-use login codes in the store: `sluice login` makes one without a request to the door, because another program
@@ -9,6 +10,8 @@ package struct StoredLoginCodes: Sendable {
     private let settings: any SettingStore
 
     package init(_ settings: any SettingStore) { self.settings = settings }
+
+    package init(_ queue: QueueAccess) { self.init(queue.store) }
 
     /// Makes a code, which is valid for 10 minutes, and removes those that are not valid any more, unless the wall clock is
     /// not trusted (``ClockHold``).

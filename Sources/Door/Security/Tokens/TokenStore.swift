@@ -1,4 +1,5 @@
 package import Commands
+package import Queue
 package import Store
 
 /// The access tokens of a store: one setting each. All calls block.
@@ -6,6 +7,8 @@ package struct TokenStore: Sendable {
     private let settings: any SettingStore
 
     package init(_ settings: any SettingStore) { self.settings = settings }
+
+    package init(_ queue: QueueAccess) { self.init(queue.store) }
 
     /// How long the record of a token that can be used no more is kept.
     private static let retention: Duration = .seconds(30 * 86_400)
@@ -29,6 +32,16 @@ package struct TokenStore: Sendable {
         }
         records.sort { ($0.created, $0.id) < ($1.created, $1.id) }
         return (Self.endingGrants(of: records), unreadable.sorted())
+    }
+
+    /// The names of tokens, by their public ids; without those that were removed.
+    package func names(of ids: Set<String>) throws(StoreError) -> [String: String] {
+        var names: [String: String] = [:]
+        for id in ids {
+            let setting = try settings.setting(SettingKey.accessToken(id))
+            names[id] = setting.flatMap { TokenRecord(id: id, setting: $0) }?.name
+        }
+        return names
     }
 
     private static func endingGrants(of records: [TokenRecord]) -> [TokenRecord] {

@@ -91,11 +91,11 @@ actor SyncRun {
     ///   say so.
     private func start() async throws -> [UInt8]? {
         let (columns, id, isRenewed) = (payload.columns, execution.id, Self.isRenewed(execution.command))
-        let known = try await access.ifExists { store in
-            if isRenewed { try store.forgetRuns(of: id) }
+        let known = try await access.ifExists { collection in
+            if isRenewed { try collection.forgetRuns(of: id) }
             return (
-                state: try store.state(), checkpoint: try store.checkpoint(), result: try store.result(),
-                staged: try store.staged(), hasColumns: try store.hasColumns(columns)
+                state: try collection.state(), checkpoint: try collection.checkpoint(), result: try collection.result(),
+                staged: try collection.staged(), hasColumns: try collection.hasColumns(columns)
             )
         }
         let start = SyncStart(

@@ -30,7 +30,8 @@ package struct TransitionSampler {
 
     /// Reads the transitions since the last call. Blocks.
     /// - Returns: nil where no shard was read before.
-    package mutating func sample(_ store: any CommandStore) throws(StoreError) -> Sample? {
+    package mutating func sample(_ queue: QueueAccess) throws(StoreError) -> Sample? {
+        let store = queue.store
         if newest.count != store.shardCount { newest = Array(repeating: nil, count: store.shardCount) }
         var sample: Sample?
         for shard in 0..<store.shardCount {

@@ -2,7 +2,6 @@ internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Operations
 internal import Store
 
 /// The directory inside the spool in which one `put --spool` makes its copies, under a flock(2) while its
