@@ -10,7 +10,8 @@ package struct APIPart: DoorPart {
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
         let api = API(context, actions: actions)
         return api.commandEndpoints + api.controlEndpoints + api.actionEndpoints + api.systemEndpoints
-            + api.relationEndpoints + api.settingEndpoints + api.webhookEndpoints + api.uploadEndpoints
+            + api.relationEndpoints + api.settingEndpoints + api.limitEndpoints
+            + api.webhookEndpoints + api.uploadEndpoints
             + api.tokenEndpoints
             + api.problemEndpoints
             + (try api.documentEndpoints())

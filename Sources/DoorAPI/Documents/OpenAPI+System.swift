@@ -76,6 +76,16 @@ extension OpenAPIDocument {
               responses:
                 '200': {$ref: '#/components/responses/Object'}
                 default: {$ref: '#/components/responses/Problem'}
+          /limits/{name}:
+            get:
+              operationId: showLimit
+              tags: [system]
+              summary: A rate limit, and the commands that wait longest for it
+              security: [{token: [read]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
           /pauses:
             get:
               operationId: listPauses

@@ -19,6 +19,7 @@ extension ProblemType {
         ProblemType("invalid-json", "The text is not valid JSON.", "Send JSON as RFC 8259 defines it."),
         ProblemType("invalid-query", "A parameter of the query is unknown, or of another form.", "Correct it."),
         ProblemType("invalid-source", "The file of a command cannot be used.", "Name a regular, readable file."),
+        ProblemType("limit-not-found", "There is no rate limit of that name.", "See /limits."),
         ProblemType("link-not-found", "There is no such link.", "See /links for those that are known."),
         ProblemType("no-result", "The command has no result.", "Wait for its end."),
         ProblemType(

@@ -13,7 +13,6 @@ extension API {
             endpoint("/workers", (.get, [.read], listWorkers)),
             endpoint("/links", (.get, [.read], listLinks)),
             endpoint("/links/{destination}", (.get, [.read], showLink), (.patch, [.control], changeLink)),
-            endpoint("/limits", (.get, [.read], listLimits)),
             endpoint("/pauses", (.get, [.read], listPauses)),
             endpoint("/routes", (.get, [.read, .upload], listRoutes)),
             endpoint("/me", (.get, Set(Scope.allCases), showPrincipal)),
@@ -53,13 +52,6 @@ extension API {
         let links = all.filter { $0.destination == destination.text }
         guard !links.isEmpty else { throw LinkPath.notFound(destination, known: all.map(\.destination)) }
         return JSONReply.response(["links": .array(links.map(\.json))])
-    }
-
-    @Sendable private func listLimits(_ request: DoorRequest) async throws -> Response {
-        _ = try QueryReader(request, [])
-        let limits = try await read { queue in try queue.limits() }
-        let list = limits.sorted { $0.key < $1.key }.map { JSONValue.object(LimitText.members($0.key, $0.value)) }
-        return JSONReply.response(["limits": .array(list)])
     }
 
     @Sendable private func listPauses(_ request: DoorRequest) async throws -> Response {

@@ -6,27 +6,18 @@ internal import Queue
 
 /// One rate limit: what it lets start, the commands that wait for it, and the form that changes it.
 struct LimitView {
-    private static let shown = 10
-
     let visit: Visit
-    let reading: RateLimitReading
-    /// The commands that wait longest, of each destination and quality of service.
-    let next: [Command]
-    let keys: [ReadyKey]
+    private let details: RateLimitDetails
+
+    private var reading: RateLimitReading { details.reading }
 
     static func show(_ visit: Visit) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
-        let found = try await visit.services.queue { queue -> LimitView? in
-            guard let reading = try queue.rateLimits().first(where: { $0.name == name }) else { return nil }
-            guard reading.waiting > 0 else { return LimitView(visit: visit, reading: reading, next: [], keys: []) }
-            let (next, keys) = try queue.waiting(forLimit: name, limit: shown)
-            return LimitView(visit: visit, reading: reading, next: next, keys: keys)
-        }
-        guard let view = found else {
+        guard let details = try await visit.services.queue({ queue in try queue.limitDetails(of: name) }) else {
             throw Problem(
                 .notFound, "not-found", "There is no such rate limit, and no command waits for one of that name.")
         }
-        return view.response
+        return LimitView(visit: visit, details: details).response
     }
 
     /// Commands that run, and how many may.
@@ -49,10 +40,12 @@ struct LimitView {
                 tag(.dl, .class("facts")) {
                     fact("Running", Self.running(reading))
                     fact("Waiting", Figures.grouped(Int64(reading.waiting)))
-                    if !keys.isEmpty { fact("Of", keys.prefix(8).map(Self.text).joined(separator: ", ")) }
+                    if !details.keys.isEmpty {
+                        fact("Of", details.keys.prefix(8).map(Self.text).joined(separator: ", "))
+                    }
                 }
             }
-            if !next.isEmpty { waiting }
+            if !details.next.isEmpty { waiting }
             if visit.mayControl { form }
         }
     }
@@ -67,7 +60,7 @@ struct LimitView {
         tag(.section, .class("panel"), .the(.labelledBy, "next-title")) {
             tag(.h2, .id("next-title")) { "Those that wait longest" }
             tag(.ul, .class("rows"), .data("s", "next")) {
-                for command in next {
+                for command in details.next {
                     tag(.li, .data("row", command.id.description)) {
                         command.status.html
                         tag(.a, .class("grow"), .href(visit.url(.command(command.id)))) {

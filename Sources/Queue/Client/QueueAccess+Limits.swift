@@ -39,6 +39,15 @@ package struct RateLimitReading: Sendable {
     /// Commands that a worker holds.
     package var running = 0
 
+    /// For `--json` and the API.
+    package var members: [JSONValue.Member] {
+        let members =
+            limit.map { LimitText.members(name, $0) } ?? [
+                .init("name", .string(name)), .init("starts", .null), .init("burst", .null), .init("atOnce", .null),
+            ]
+        return members + [.init("waiting", .integer(Int64(waiting))), .init("running", .integer(Int64(running)))]
+    }
+
     /// The reason of the wait, for a person; empty where nothing waits.
     package var state: String {
         guard waiting > 0 else { return "" }
@@ -46,6 +55,28 @@ package struct RateLimitReading: Sendable {
         if let atOnce = limit.atOnce, running >= atOnce { return "full: each waits for one that ends" }
         let seconds = Double(waiting) / Double(limit.starts.count) * limit.starts.period.duration.seconds
         return "the last starts in \(Duration.seconds(seconds).shortText)"
+    }
+}
+
+/// A rate limit, and the commands that wait longest for it.
+package struct RateLimitDetails: Sendable {
+    package var reading: RateLimitReading
+    package var next: [Command] = []
+    /// The destinations and qualities of service of all that wait.
+    package var keys: [ReadyKey] = []
+
+    /// For `--json` and the API.
+    package var json: JSONValue {
+        .object(
+            reading.members + [
+                .init(
+                    "of",
+                    .array(
+                        keys.map { key in
+                            ["destination": .string(key.destination.text), "qos": .string(key.qos.name)]
+                        })),
+                .init("next", .array(next.map(\.json))),
+            ])
     }
 }
 
@@ -77,9 +108,19 @@ extension QueueAccess {
         }
     }
 
+    /// A rate limit with the commands that wait longest for it.
+    /// - Parameter shown: how many of these.
+    /// - Returns: nil where there is none of that name, and no ready command names it.
+    package func limitDetails(of name: String, shown: Int = 10) throws(StoreError) -> RateLimitDetails? {
+        guard let reading = try rateLimits().first(where: { $0.name == name }) else { return nil }
+        guard reading.waiting > 0 else { return RateLimitDetails(reading: reading) }
+        let (next, keys) = try waiting(forLimit: name, limit: shown)
+        return RateLimitDetails(reading: reading, next: next, keys: keys)
+    }
+
     /// The commands that wait longest for a rate limit, of each destination and quality of service.
     /// - Returns: the commands, at most `limit`, and all destinations and qualities of service.
-    package func waiting(
+    private func waiting(
         forLimit name: String, limit: Int
     ) throws(StoreError) -> (commands: [Command], keys: [ReadyKey]) {
         var ids: [CommandID] = []

@@ -16,7 +16,8 @@ struct LimitCommand: ParsableCommand {
               sluice limit set reports --starts 1000/day --at-once 4
               sluice submit request --limit quotes-api --payload @quote.json
               sluice limit list
+              sluice limit show quotes-api
               sluice limit remove quotes-api
             """,
-        subcommands: [LimitSetCommand.self, LimitListCommand.self, LimitRemoveCommand.self])
+        subcommands: [LimitSetCommand.self, LimitListCommand.self, LimitShowCommand.self, LimitRemoveCommand.self])
 }

@@ -22,7 +22,7 @@ struct LimitListCommand: ParsableCommand {
         let queue = try data.queue()
         let limits = try queue.rateLimits()
         if print.json {
-            for reading in limits { Output.line(json(reading).bytes) }
+            for reading in limits { Output.line(JSONValue.object(reading.members).bytes) }
         } else if limits.isEmpty {
             Diagnostics.say("no rate limits; “sluice limit set --help” says how to make one")
         } else {
@@ -40,14 +40,5 @@ struct LimitListCommand: ParsableCommand {
             for line in table.lines { Output.line(line) }
         }
         try data.warn(of: queue)
-    }
-
-    private func json(_ reading: RateLimitReading) -> JSONValue {
-        let members =
-            reading.limit.map { LimitText.members(reading.name, $0) } ?? [
-                .init("name", .string(reading.name)), .init("starts", .null), .init("burst", .null),
-                .init("atOnce", .null),
-            ]
-        return .object(members + [.init("waiting", .integer(Int64(reading.waiting)))])
     }
 }

@@ -22,11 +22,8 @@ struct LimitRemoveCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        let access = queue
-        guard let removed = try access.removeRateLimit(name) else {
-            let known = try access.rateLimits().filter { $0.limit != nil }.map(\.name)
-            let near = NearestName.suggestion(for: name, among: known)
-            throw ExitError(.input, "there is no rate limit “\(name)” in \(data.path)\(near)")
+        guard let removed = try queue.removeRateLimit(name) else {
+            throw ExitError(.input, try queue.missingLimit(name, data))
         }
         let waiting = removed.waiting
         Output.line("\(name): removed")
