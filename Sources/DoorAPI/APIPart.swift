@@ -10,7 +10,7 @@ package struct APIPart: DoorPart {
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
         let api = API(context, actions: actions)
         return api.commandEndpoints + api.controlEndpoints + api.actionEndpoints + api.systemEndpoints
-            + api.relationEndpoints + api.settingEndpoints + api.limitEndpoints
+            + api.relationEndpoints + api.settingEndpoints + api.limitEndpoints + api.scheduleEndpoints
             + api.webhookEndpoints + api.uploadEndpoints
             + api.tokenEndpoints
             + api.problemEndpoints

@@ -111,7 +111,7 @@ struct OpenAPITests {
                         now: .now)
                 }
                 let url = path.replacing("{id}", with: "\(id)").replacing("{destination}", with: "https:a.example:443")
-                    .replacing("webhooks/{name}", with: "webhooks/\(webhook.name)")
+                    .replacing("webhooks/{name}", with: "webhooks/\(webhook.name)").replacing("{name}", with: "a")
                 let response = try await rig.send(method, url, type: "application/json", body: example.bytes)
                 #expect((200...202).contains(response.status), "\(method) \(url): \(response.text)")
                 count += 1

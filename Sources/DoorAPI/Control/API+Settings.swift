@@ -10,9 +10,6 @@ extension API {
         [
             endpoint("/pause", (.post, [.control], pause)),
             endpoint("/resume", (.post, [.control], resume)),
-            endpoint("/schedules/{name}/pause", (.post, [.control], pauseSchedule)),
-            endpoint("/schedules/{name}/resume", (.post, [.control], resumeSchedule)),
-            endpoint("/schedules/{name}/trigger", (.post, [.control], triggerSchedule)),
         ]
     }
 
@@ -101,46 +98,5 @@ extension API {
         await linkReadings.invalidate()
         log("Changed the link to \(destination): \(body.text)", request)
         return JSONReply.response(json)
-    }
-
-    // MARK: Schedules
-
-    @Sendable private func pauseSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { queue, name in try queue.pauseSchedule(name) }
-    }
-
-    @Sendable private func resumeSchedule(_ request: DoorRequest) async throws -> Response {
-        try await changeSchedule(request) { queue, name in try queue.resumeSchedule(name) }
-    }
-
-    private func changeSchedule(
-        _ request: DoorRequest,
-        _ body: @escaping @Sendable (QueueAccess, String) throws -> StoredSchedule?
-    ) async throws -> Response {
-        _ = try QueryReader(request, [])
-        _ = try await JSONBody.members(request, [])
-        let name = request.parameters["name"] ?? ""
-        _ = try await schedule(name)
-        let changed = try await change {
-            try await client.access { queue in try body(queue, name) }
-        }
-        guard let changed else { throw try await missing(schedule: name) }
-        log("\(changed.state.paused ? "Paused" : "Resumed") the schedule \(name)", request)
-        return JSONReply.response(.object(Self.members(of: changed)))
-    }
-
-    private func missing(schedule name: String) async throws -> Problem {
-        do { _ = try await schedule(name) } catch { return error }
-        return .storeUnavailable
-    }
-
-    @Sendable private func triggerSchedule(_ request: DoorRequest) async throws -> Response {
-        _ = try QueryReader(request, [])
-        _ = try await JSONBody.members(request, [])
-        let name = request.parameters["name"] ?? ""
-        _ = try await schedule(name)
-        let ids = try await change { try await client.trigger(schedule: name) }
-        log("Triggered the schedule \(name)", request)
-        return JSONReply.response(["ids": .array(ids.map { .string($0.description) })], status: .created)
     }
 }

@@ -101,6 +101,46 @@ extension OpenAPIDocument {
               responses:
                 '200': {$ref: '#/components/responses/Object'}
                 default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: putSchedule
+              tags: [control]
+              summary: Make a schedule, or replace one
+              description: The token needs the scope submit too, and may submit what the schedule submits.
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [cron]
+                      additionalProperties: false
+                      properties:
+                        name: {type: string}
+                        cron: {type: string}
+                        zone: {type: string}
+                        command: {type: object}
+                        flow: {type: object}
+                        missed: {type: string}
+                        overlap: {type: string}
+                        jitter: {type: string}
+                        grace: {type: string}
+                        paused: {type: boolean}
+                    example: {cron: '30 2 * * *', zone: Europe/Berlin, command: {type: noop}}
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                '201': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: removeSchedule
+              tags: [control]
+              summary: Remove a schedule; the commands that it has submitted stay
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '204': {description: It is removed.}
+                default: {$ref: '#/components/responses/Problem'}
           /schedules/{name}/pause:
             post:
               operationId: pauseSchedule

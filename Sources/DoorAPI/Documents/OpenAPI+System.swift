@@ -86,6 +86,38 @@ extension OpenAPIDocument {
               responses:
                 '200': {$ref: '#/components/responses/Object'}
                 default: {$ref: '#/components/responses/Problem'}
+            put:
+              operationId: putLimit
+              tags: [control]
+              summary: Make a rate limit, or replace one
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              requestBody:
+                required: true
+                content:
+                  application/json:
+                    schema:
+                      type: object
+                      required: [starts]
+                      additionalProperties: false
+                      properties:
+                        starts: {type: string}
+                        burst: {type: [integer, 'null'], minimum: 1}
+                        atOnce: {type: [integer, 'null'], minimum: 1}
+                    example: {starts: 30/s, burst: 5}
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                '201': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
+            delete:
+              operationId: removeLimit
+              tags: [control]
+              summary: Remove a rate limit
+              security: [{token: [control]}]
+              parameters: [{$ref: '#/components/parameters/name'}]
+              responses:
+                '200': {$ref: '#/components/responses/Object'}
+                default: {$ref: '#/components/responses/Problem'}
           /pauses:
             get:
               operationId: listPauses

@@ -12,8 +12,6 @@ extension API {
             endpoint("/flows", (.get, [.read], listFlows), (.post, [.submit], submitFlow)),
             endpoint("/flows/{id}", (.get, [.read], showFlow)),
             endpoint("/batches/{id}", (.get, [.read], showBatch)),
-            endpoint("/schedules", (.get, [.read], listSchedules)),
-            endpoint("/schedules/{name}", (.get, [.read], showSchedule)),
         ]
     }
 
@@ -64,54 +62,6 @@ extension API {
             throw Problem(
                 .notFound, "command-not-found",
                 "Command \(id) is of the type “\(command.type)”, not a \(type); ask for it as a command.")
-        }
-    }
-
-    @Sendable private func listSchedules(_ request: DoorRequest) async throws -> Response {
-        _ = try QueryReader(request, [])
-        let schedules = try await read { queue in try queue.schedules() }
-        return JSONReply.response(["schedules": .array(schedules.map { .object(Self.members(of: $0)) })])
-    }
-
-    @Sendable private func showSchedule(_ request: DoorRequest) async throws -> Response {
-        let count = try QueryReader(request, ["times"]).integer("times", in: 0...1000) ?? 10
-        let schedule = try await schedule(request.parameters["name"] ?? "")
-        let times: [UpcomingTime]
-        do throws(TimeZoneError) {
-            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(count, after: .now)
-        } catch {
-            // The schedule is held, and its reason says that the zone is missing.
-            times = []
-        }
-        return JSONReply.response(
-            .object(Self.members(of: schedule) + [.init("times", .array(times.map(\.json)))]))
-    }
-
-    /// - Throws: 404 where there is none of that name.
-    func schedule(_ name: String) async throws(Problem) -> StoredSchedule {
-        guard let schedule = try await read({ queue in try queue.schedule(name) }) else {
-            throw Problem(.notFound, "schedule-not-found", "There is no schedule “\(name.excerpt)”; see /schedules.")
-        }
-        return schedule
-    }
-
-    /// Without the secrets of payloads.
-    static func members(of schedule: StoredSchedule) -> [JSONValue.Member] {
-        ScheduleText.members(of: schedule).map { .init($0.name, withoutSecrets($0.value)) }
-    }
-
-    private static func withoutSecrets(_ value: JSONValue) -> JSONValue {
-        switch value {
-        case .object(let members):
-            .object(
-                members.map { member in
-                    let isPayload = member.name == "payload"
-                    return .init(
-                        member.name,
-                        isPayload ? HTTPHeaderRedaction.shown(member.value) : withoutSecrets(member.value))
-                })
-        case .array(let values): .array(values.map(withoutSecrets))
-        default: value
         }
     }
 }

@@ -1,4 +1,5 @@
 public import Commands
+internal import NetworkControl
 internal import Store
 
 extension SluiceClient {
@@ -26,6 +27,23 @@ extension SluiceClient {
         let limit = min(max(limit, 1), 1000)
         return try await read { store throws(StoreError) in
             try store.page(filter, order: order, after: after, limit: limit, until: nil)
+        }
+    }
+
+    /// Why a command is not running: each reason in a sentence, with its value, its threshold and the event that ends the
+    /// wait, as `sluice explain` prints them.
+    /// - Throws: ``SluiceError``: `noSuchCommand` where there is no command with that id.
+    public func explain(_ id: CommandID) async throws -> Explanation {
+        guard let command = try await command(id) else { throw SluiceError.unknown(id) }
+        let links: [LinkReport]
+        do { links = WaitExplainer.needsLinks(command) ? try await LinkSource(access.instance).readings() : [] } catch {
+            throw error is CancellationError ? error : SluiceError(error)
+        }
+        let now = clock()
+        return try await access { queue in
+            Explanation(
+                of: command, reasons: try WaitExplainer(instance: queue.instance, links: links).reasons(of: command),
+                proxy: nil, errorOutput: try queue.errorOutput(of: command), now: now)
         }
     }
 }

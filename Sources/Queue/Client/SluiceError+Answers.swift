@@ -26,8 +26,8 @@ extension SluiceError.Code {
         case .usage: ErrorAnswer(exitCode: 64, status: 400, problem: "invalid-command")
         case .source: ErrorAnswer(exitCode: 66, status: 400, problem: "invalid-source")
         case .noSuchCommand: ErrorAnswer(exitCode: 66, status: 404, problem: "command-not-found")
-        case .noSuchCollection: ErrorAnswer(exitCode: 66, status: 404, problem: "collection-not-found")
-        case .ambiguous: ErrorAnswer(exitCode: 64, status: 404, problem: "ambiguous-id")
+        case .noSuchCollection: ErrorAnswer(exitCode: 66, status: 404, problem: "command-not-found")
+        case .ambiguous: ErrorAnswer(exitCode: 64, status: 404, problem: "command-not-found")
         }
     }
 }

@@ -6,7 +6,7 @@ package import ZeroMQ
 /// An error of the library: a code for programs, and a sentence for people.
 public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of an error, for decisions of a program.
-    public enum Code: Sendable, Equatable {
+    public enum Code: Sendable, Equatable, CaseIterable {
         /// There is no store in the directory, or a part of it is missing.
         case noStore
         /// The files are not a store of Sluice, are of a newer version, or are a backup, which is restored before
@@ -81,6 +81,8 @@ extension SluiceError {
         case let error as StoreError: SluiceError(error)
         case let error as SystemError: SluiceError(StoreError(error))
         case let error as PayloadError: SluiceError(error)
+        case let error as FlowError: SluiceError(error)
+        case let error as ScheduleBuildError: SluiceError(SluiceError(error.cause).code, error.description)
         case let error as ZeroMQError: SluiceError(error)
         default: nil
         }

@@ -1,7 +1,7 @@
-package import Commands
+public import Commands
 
 /// The output of `sluice explain`: why a command waits, its proxy, and its unique key.
-package struct Explanation {
+public struct Explanation: Sendable {
     private let command: Command
     private let reasons: [WaitReason]
     private let proxy: String?
@@ -23,7 +23,7 @@ package struct Explanation {
     }
 
     /// A sentence a line.
-    package var sentences: [String] {
+    public var sentences: [String] {
         var sentences = reasons.map(\.sentence)
         if let proxy {
             sentences.append(
@@ -37,7 +37,8 @@ package struct Explanation {
         return sentences + (errorOutput?.lines ?? [])
     }
 
-    package var json: JSONValue {
+    /// The same as an object: `id`, `status`, `gates` with an object for each reason, and what else is known.
+    public var json: JSONValue {
         let unique: [JSONValue.Member] =
             command.uniqueKey.map { key in
                 [

@@ -7,7 +7,7 @@ extension FlowDocument {
     /// - Parameter file: the name of the document for errors; nil for standard input.
     /// - Throws: ``ExitError`` with file, line and node.
     func draft(_ data: DataOptions, file: String?) async throws -> FlowDraft {
-        var registries = SubmitRegistries(data)
+        let registries = SubmitRegistries(data)
         let types = (nodes + callbacks.map(\.node)).map(\.type)
         let builder = FlowBuilder(registry: await registries.lookup(for: types))
         do throws(FlowBuildError) {

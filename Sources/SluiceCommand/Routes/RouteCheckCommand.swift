@@ -53,7 +53,7 @@ struct RouteCheckCommand: AsyncParsableCommand {
         let text = try FlowFile.bytes(file)
         let routes = try ConfiguredRoutes.read(file, text).routes
         let configuration = try configuration(text)
-        var registries = SubmitRegistries(configuration)
+        let registries = SubmitRegistries(configuration)
         let check = RouteCheck(
             registry: await registries.lookup(for: routes.flatMap(\.types)),
             types: allowUnknown ? nil : RouteCheck.knownTypes(data),

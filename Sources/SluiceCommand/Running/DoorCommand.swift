@@ -72,7 +72,7 @@ struct DoorCommand: AsyncParsableCommand {
             throw ExitError(.configuration, error.description)
         }
         let routes = try ConfiguredRoutes.read(data)
-        var registries = SubmitRegistries(data)
+        let registries = SubmitRegistries(data)
         let registry = await registries.lookup(
             for: file.door.submit.types.union(routes.routes.flatMap(\.types)))
         let check = RouteCheck(registry: registry, types: try store.types(), webhooks: file.webhooks)

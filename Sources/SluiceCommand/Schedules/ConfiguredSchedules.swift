@@ -55,10 +55,10 @@ struct ConfiguredSchedules {
     /// no worker runs yet, and limits that do not exist yet, are left to ``apply(to:)``, which tries again.
     /// - Throws: ``ExitError`` `configuration` with file and line.
     func refuseWrong() async throws {
-        var builder = ScheduleBuilder(data: data)
+        let builder = ScheduleBuilder(data)
         do {
             for entry in entries {
-                do { _ = try await builder.checkedAction(of: entry.put.definition) } catch { throw entry.placed(error) }
+                do { _ = try await builder.action(of: entry.put.definition) } catch { throw entry.placed(error) }
             }
         } catch let error as ExitError where error.code == .data || error.code == .usage {
             throw ExitError(.configuration, error.message)
@@ -72,14 +72,14 @@ struct ConfiguredSchedules {
 
     /// Checks the schedules as ``apply(to:)`` does, and changes nothing.
     func check(_ queue: QueueAccess) async throws {
-        var check = ScheduleCheck(queue: queue, data: data)
+        let check = ScheduleCheck(queue: queue, data: data)
         _ = try await check.prepare(entries, allowUnknown: false)
     }
 
     /// Puts all schedules, or none where one of them cannot be used, and removes those that have vanished.
     /// - Returns: a sentence for each change.
     func apply(to queue: QueueAccess) async throws -> [String] {
-        var check = ScheduleCheck(queue: queue, data: data)
+        let check = ScheduleCheck(queue: queue, data: data)
         let prepared = try await check.prepare(entries, allowUnknown: false)
         let names = Set(entries.map(\.name))
         return try await onThread("schedules") {

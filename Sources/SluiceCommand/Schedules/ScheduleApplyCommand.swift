@@ -42,7 +42,7 @@ struct ScheduleApplyCommand: AsyncParsableCommand {
     func run() async throws {
         let entries = try ScheduleFile.schedules(file)
         let queue = try data.queue(create: true)
-        var check = ScheduleCheck(queue: queue, data: data)
+        let check = ScheduleCheck(queue: queue, data: data)
         let prepared = try await check.prepare(entries, allowUnknown: allowUnknown)
         for (put, action) in prepared {
             say(put.definition.name, try queue.putSchedule(put, action, isConfigured: false).rawValue)

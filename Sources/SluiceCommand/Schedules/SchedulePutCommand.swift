@@ -108,7 +108,7 @@ struct SchedulePutCommand: AsyncParsableCommand {
     func run() async throws {
         let put = try definition()
         let queue = try data.queue(create: true)
-        var check = ScheduleCheck(queue: queue, data: data)
+        let check = ScheduleCheck(queue: queue, data: data)
         let action = try await check.prepare(put, allowUnknown: allowUnknown)
         let change = try queue.putSchedule(put, action, isConfigured: false)
         guard let stored = try queue.schedule(name) else { return }

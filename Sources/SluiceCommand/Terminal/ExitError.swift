@@ -21,6 +21,9 @@ struct ExitError: Error, CustomStringConvertible {
     init(_ error: any Error) {
         switch error {
         case let error as ExitError: self = error
+        case let error as ScheduleBuildError:
+            let cause = ExitError(error.cause)
+            self.init(cause.code, error.sentence(cause.message ?? "its body cannot be used"))
         case let error as SpoolError: self.init(error.isCreation ? .cannotCreate : .cannotWrite, error.description)
         default:
             let error = SluiceError(error)

@@ -36,7 +36,7 @@ struct ConfigurationCheck {
         do {
             let routes = try ConfiguredRoutes.read(data).routes
             guard !routes.isEmpty else { return [] }
-            var registries = SubmitRegistries(data)
+            let registries = SubmitRegistries(data)
             let check = RouteCheck(
                 registry: await registries.lookup(for: routes.flatMap(\.types)), types: RouteCheck.knownTypes(data),
                 webhooks: await RouteCheck.webhooks(data))

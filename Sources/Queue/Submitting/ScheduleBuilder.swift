@@ -1,41 +1,75 @@
-internal import Commands
+package import Commands
 internal import Console
 internal import FlowText
-internal import Queue
-internal import Work
+package import Work
+
+/// Why a schedule cannot be put.
+package struct ScheduleBuildError: Error, CustomStringConvertible {
+    package let schedule: String
+    /// The node of its flow with the problem; nil where it is the schedule's own.
+    package let node: String?
+    /// The error of the zone, of an option, of the payload or of the registry.
+    package let cause: any Error
+
+    package var description: String { sentence(SluiceError(cause).message) }
+
+    /// The sentence of the cause, with its place.
+    package func sentence(_ problem: String) -> String {
+        "schedule “\(schedule)”: \(node.map { FlowError(node: $0, problem).description } ?? problem)"
+    }
+}
 
 /// Makes the action of a schedule of its body: operations check the payloads when it is put.
-struct ScheduleBuilder {
-    private var registries: SubmitRegistries
+package struct ScheduleBuilder {
+    /// Checks a payload before its operation does, and returns the one to submit.
+    package typealias Admission = (_ type: String, _ payload: JSONValue, _ isTemplate: Bool) throws -> JSONValue
 
-    init(data: DataOptions) { registries = SubmitRegistries(data) }
+    private let registry: (String) async throws -> OperationRegistry
+    private let admit: Admission
 
-    /// - Throws: ``ExitError`` `data` for a zone that this machine does not have, and for a body that its operation refuses.
-    mutating func checkedAction(of definition: ScheduleDefinition) async throws -> ScheduleAction {
-        do throws(TimeZoneError) { _ = try TimeZoneDatabase.system.zone(named: definition.zone) } catch {
-            throw ExitError(.data, "schedule “\(definition.name)”: \(error)")
-        }
+    /// - Parameters:
+    ///   - admit: the default admits every payload.
+    ///   - registry: the operations that check the payloads of a type.
+    package init(
+        admit: @escaping Admission = { _, payload, _ in payload },
+        registry: @escaping (String) async throws -> OperationRegistry
+    ) {
+        self.admit = admit
+        self.registry = registry
+    }
+
+    /// - Throws: ``ScheduleBuildError`` for a zone that this machine does not have, for an option, and for a body that its
+    ///   operation refuses.
+    package func action(of definition: ScheduleDefinition) async throws -> ScheduleAction {
         do {
+            do { _ = try TimeZoneDatabase.system.zone(named: definition.zone) } catch {
+                throw SluiceError(.invalid, "\(error)")
+            }
             let action: ScheduleAction =
                 switch definition.body {
                 case .command(let value): .command(try await command(value))
                 case .flow(let value): .flow(try await flow(value, of: definition.name))
                 }
             if let deadline = action.shortestDeadline, deadline <= definition.jitter {
-                throw ExitError(
-                    .data,
+                throw SluiceError(
+                    .invalid,
                     "the deadline, \(deadline.shortText), must be longer than the jitter, \(definition.jitter.shortText)"
                 )
             }
             return action
+        } catch let error as NodeError {
+            throw ScheduleBuildError(schedule: definition.name, node: error.node, cause: error.cause)
         } catch {
-            let exitError = ExitError(error)
-            throw ExitError(
-                exitError.code, "schedule “\(definition.name)”: \(exitError.message ?? "its body cannot be used")")
+            throw ScheduleBuildError(schedule: definition.name, node: nil, cause: error)
         }
     }
 
-    private mutating func command(_ value: JSONValue) async throws -> ScheduledDraft {
+    fileprivate struct NodeError: Error {
+        let node: String
+        let cause: any Error
+    }
+
+    private func command(_ value: JSONValue) async throws -> ScheduledDraft {
         let type = value["type"]?.string ?? ""
         var options: [JSONValue.Member] = []
         for member in value.members ?? [] where member.name != "type" && member.name != "payload" {
@@ -45,12 +79,12 @@ struct ScheduleBuilder {
             type, value["payload"] ?? .object([]), options, isNode: false)
     }
 
-    private mutating func flow(_ value: JSONValue, of schedule: String) async throws -> ScheduledFlow {
+    private func flow(_ value: JSONValue, of schedule: String) async throws -> ScheduledFlow {
         let document: FlowDocument
         do throws(FlowDocumentError) {
             document = try FlowDocument(parsing: value.bytes, file: nil)
         } catch {
-            throw ExitError(.data, FlowError(node: error.node, error.problem).description)
+            throw SluiceError(.invalid, FlowError(node: error.node, error.problem).description)
         }
         var options = SubmitOptions()
         let (fields, deadline) = try Self.withoutDeadline(document.options)
@@ -79,12 +113,12 @@ struct ScheduleBuilder {
         do throws(FlowError) {
             _ = try FlowPlan(flow.flow(at: ScheduledTime(nominal: .now, notBefore: .now)))
         } catch {
-            throw ExitError(.data, error.description)
+            throw SluiceError(.invalid, error.description)
         }
         return flow
     }
 
-    private mutating func scheduled(
+    private func scheduled(
         _ type: String, _ payload: JSONValue, _ members: [JSONValue.Member], isNode: Bool
     ) async throws -> ScheduledDraft {
         var options = SubmitOptions()
@@ -94,14 +128,15 @@ struct ScheduleBuilder {
             guard !Self.refused.contains(member.name) else { throw Self.refusal(member.name) }
             try BulkField.read(member, into: &options)
         }
+        let payload = try admit(type, payload, isNode)
         var draft = try CommandDraft(
-            type: type, payload: payload, options: options, registry: try await registries.registry(for: type))
+            type: type, payload: payload, options: options, registry: try await registry(type))
         // The file of a payload may change until the schedule fires, so it is not the one that is checked here.
         if let inspected = try? JSONValue(parsing: draft.payload), inspected["source"] != nil, payload["source"] == nil
         {
             for key in ["file", "bodyFile"] {
                 guard let path = payload[key]?.string, path.utf8.first != UInt8(ascii: "/") else { continue }
-                throw ExitError(.data, "“\(key)” is “\(path)”; a schedule needs a path that starts with “/”")
+                throw SluiceError(.invalid, "“\(key)” is “\(path)”; a schedule needs a path that starts with “/”")
             }
             draft.payload = payload.bytes
             draft.total = 0
@@ -113,10 +148,10 @@ struct ScheduleBuilder {
         "uniqueKey", "uniqueFor", "notBefore", "orderingKey", "keyLimit", "keyFailure", "after",
     ]
 
-    private static func refusal(_ name: String) -> ExitError {
+    private static func refusal(_ name: String) -> SluiceError {
         let isKey = ["orderingKey", "keyLimit", "keyFailure"].contains(name)
-        return ExitError(
-            .data,
+        return SluiceError(
+            .invalid,
             "remove “\(name)”: \(isKey ? "“overlap” says whether one waits for the other" : "a schedule sets it")")
     }
 
@@ -127,8 +162,8 @@ struct ScheduleBuilder {
         var deadline: Duration?
         for member in members where member.name == "deadline" {
             guard let duration = member.value.string.flatMap({ Duration.parse($0) }), duration > .zero else {
-                throw ExitError(
-                    .data,
+                throw SluiceError(
+                    .invalid,
                     "“deadline” is \(member.value.text) and must be a time from when the schedule fires, such as 2h")
             }
             deadline = duration
@@ -140,13 +175,7 @@ struct ScheduleBuilder {
 extension FlowDocument.Node {
     /// Gives an error of this node its name.
     fileprivate func named<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch {
-            let exitError = ExitError(error)
-            throw ExitError(
-                exitError.code, FlowError(node: name, exitError.message ?? "it cannot be used").description)
-        }
+        do { return try await body() } catch { throw ScheduleBuilder.NodeError(node: name, cause: error) }
     }
 }
 

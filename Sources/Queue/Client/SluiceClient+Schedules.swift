@@ -1,0 +1,121 @@
+public import Commands
+internal import Host
+
+/// A schedule: when it fires, and what became of its times.
+public struct ScheduleSummary: Sendable, Equatable {
+    public var name: String
+    /// The cron expression.
+    public var expression: String
+    /// The IANA name of its zone.
+    public var zone: String
+    /// When it fires next; nil while it is paused, and where ``reason`` says why it does not fire.
+    public var next: Timestamp?
+    /// The last time that fired; nil before the first.
+    public var last: Timestamp?
+    /// The command or flow of that time.
+    public var lastID: CommandID?
+    /// Times that fired.
+    public var fired: Int
+    /// Times that were missed, or skipped because the command before had not ended.
+    public var skipped: Int
+    public var isPaused: Bool
+    /// `sluice.yaml` has written its text last.
+    public var isConfigured: Bool
+    /// Why it has no next time, in a sentence; nil while nothing holds it.
+    public var reason: String?
+
+    init(_ stored: StoredSchedule) {
+        name = stored.name
+        expression = stored.definition.expression.description
+        zone = stored.definition.zone
+        next = stored.state.next
+        last = stored.state.last
+        lastID = stored.state.lastID
+        fired = Int(clamping: stored.state.fired)
+        skipped = Int(clamping: stored.state.skipped)
+        isPaused = stored.state.paused
+        isConfigured = stored.isConfigured
+        reason = stored.state.reason
+    }
+}
+
+extension SluiceClient {
+    /// The schedules, by name.
+    /// - Throws: ``SluiceError``.
+    public func schedules() async throws -> [ScheduleSummary] {
+        try await access { queue in try queue.schedules().map(ScheduleSummary.init) }
+    }
+
+    /// Makes a schedule, or replaces one. The same text again changes nothing, and new or changed times never fire for the
+    /// past.
+    ///
+    /// ```swift
+    /// try await client.putSchedule(
+    ///     "nightly", ["cron": "30 2 * * *", "zone": "Europe/Berlin", "command": ["type": "report", "payload": [:]]])
+    /// ```
+    /// - Parameters:
+    ///   - name: 1 to 64 of A-Z, a-z, 0-9, “.”, “_” and “-”.
+    ///   - definition: the object of a file of schedules: `cron`, `command` or `flow`, and `zone`, `missed`, `overlap`,
+    ///     `jitter`, `grace`, `paused`.
+    ///   - allowUnknownTypes: accept types that no worker has ever been able to run. The default is false.
+    /// - Throws: ``SluiceError``: `invalid` for a definition, an unknown type or a limit that does not exist.
+    @discardableResult
+    public func putSchedule(
+        _ name: String, _ definition: JSONValue, allowUnknownTypes: Bool = false
+    ) async throws -> ScheduleSummary {
+        let put: SchedulePut
+        do throws(ScheduleError) { put = try SchedulePut(definition, name: name) } catch {
+            throw SluiceError(.invalid, error.description)
+        }
+        let builder = ScheduleBuilder { [self] type in
+            try await aside { [self] () throws(SluiceError) in access.rules(for: type, in: registry) }
+        }
+        let action: ScheduleAction
+        do { action = try await builder.action(of: put.definition) } catch { throw SluiceError(error) }
+        let now = clock()
+        return try await access { queue in
+            try queue.refuseUnknown(action, of: name, allowUnknownTypes: allowUnknownTypes)
+            _ = try queue.putSchedule(put, action, isConfigured: false, now: now)
+            guard let stored = try queue.schedule(name) else { throw Self.noSchedule(name) }
+            return ScheduleSummary(stored)
+        }
+    }
+
+    /// Lets a schedule fire no more, until it is resumed.
+    /// - Throws: ``SluiceError``: `invalid` where there is none of that name.
+    public func pauseSchedule(_ name: String) async throws {
+        try await access { queue in
+            if try queue.pauseSchedule(name) == nil { throw Self.noSchedule(name) }
+        }
+    }
+
+    /// Lets a paused schedule fire again. Times of the pause are not missed.
+    /// - Throws: ``SluiceError``: `invalid` where there is none of that name.
+    public func resumeSchedule(_ name: String) async throws {
+        let now = clock()
+        try await access { queue in
+            if try queue.resumeSchedule(name, now: now) == nil { throw Self.noSchedule(name) }
+        }
+    }
+
+    /// Removes a schedule. The commands that it has submitted stay.
+    /// - Returns: false where there was none.
+    @discardableResult
+    public func removeSchedule(_ name: String) async throws -> Bool {
+        try await access { queue in try queue.removeSchedule(name) }
+    }
+
+    /// Submits what a schedule submits now, whatever its times.
+    /// - Returns: the ids of its commands; empty where there is no schedule of that name.
+    /// - Throws: ``SluiceError``: `invalid` with the sentence of the schedule where it cannot be submitted.
+    public func trigger(schedule name: String) async throws -> [CommandID] {
+        let now = clock()
+        let (ids, problem) = try await access { access in try access.triggerSchedule(name, now: now) }
+        if let problem { throw SluiceError(.invalid, problem) }
+        return ids
+    }
+
+    private static func noSchedule(_ name: String) -> SluiceError {
+        SluiceError(.invalid, "there is no schedule “\(name)”")
+    }
+}
