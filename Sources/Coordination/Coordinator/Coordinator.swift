@@ -347,7 +347,7 @@ actor Coordinator: LoopCallbackOwner {
         guard !new.prefixes.isEmpty else { return }
         if new.want(Published.metrics) { publishMetrics() }
         events.publishSnapshot(
-            for: new, workers: dispatch.dispatcher.seats.values, links: { links.keys },
+            for: new, workers: dispatch.dispatcher.seats.values, links: { links.keys(of: $0) },
             isFirst: !hadStatuses && events.hub.wantsStatuses)
     }
 }

@@ -19,7 +19,8 @@ struct EventHub: ~Copyable {
     private(set) var wantsProgress = false
     private(set) var wantsBandwidth = false
     private(set) var wantsCounts = false
-    private(set) var wantsLinks = false
+    /// The links whose events are wanted.
+    private(set) var linkTopics = LinkTopics()
     /// Whether a topic of a flow is wanted.
     private(set) var wantsFlows = false
     /// Whether topics of flows are wanted that no subscriber names.
@@ -41,6 +42,8 @@ struct EventHub: ~Copyable {
         var flows: [CommandID] = []
         /// Topics of flows are wanted that no subscriber names.
         var hasAllFlows = false
+
+        var linkTopics: LinkTopics { LinkTopics(prefixes) }
 
         /// Whether a subscriber wants topics that begin with this.
         func want(_ topic: String) -> Bool {
@@ -88,7 +91,7 @@ struct EventHub: ~Copyable {
         wantsProgress = wants("progress/")
         wantsBandwidth = wants("bandwidth/")
         wantsCounts = wants("counts")
-        wantsLinks = wants("link/")
+        linkTopics = LinkTopics(prefixes.keys)
         wantsFlows = wants("flow/")
         watchedFlows = Set(prefixes.keys.compactMap { Self.command($0, after: Self.flowPrefix) })
         wantsAllFlows = prefixes.keys.contains {

@@ -17,7 +17,7 @@ final class EventPublisher {
     /// Of each seat, for new subscribers.
     private var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
     private let transitions = TransitionMeter()
-    /// Links that new monitors are still to be told of, and whether counts follow.
+    /// Links of snapshots that are not published yet, and whether counts follow.
     private var snapshots: [(links: ArraySlice<LinkKey>, hasCounts: Bool)] = []
 
     /// Transitions that one read returns at most.
@@ -159,38 +159,35 @@ final class EventPublisher {
     /// Tells new subscribers what there is of the topics that they want.
     /// - Parameters:
     ///   - workers: all that are registered.
-    ///   - links: all links; called where they are wanted. ``continueSnapshots(_:)`` tells of them.
+    ///   - links: the wanted links. ``continueSnapshots(_:)`` publishes their reports.
     ///   - isFirst: no monitor had subscribed to statuses before.
     func publishSnapshot(
-        for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>, links: () -> [LinkKey],
-        isFirst: Bool
+        for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>,
+        links: (LinkTopics) -> [LinkKey], isFirst: Bool
     ) {
         let at = Timestamp.now
-        if new.want("worker/") {
-            for record in workers.sorted(by: { $0.seat < $1.seat }) {
-                hub.worker(record, state: record.phaseName, at: at, snapshot: true)
-            }
+        for record in workers.sorted(by: { $0.seat < $1.seat }) where new.want("worker/\(record.seat) ") {
+            hub.worker(record, state: record.phaseName, at: at, snapshot: true)
         }
-        if new.want("link/") { snapshots.append((links()[...], false)) }
-        // A monitor takes the counts for the end of the links.
-        let countsFollow = !snapshots.isEmpty
-        if countsFollow, new.want("counts") { snapshots[snapshots.count - 1].hasCounts = true }
+        let linkTopics = new.linkTopics
+        if !linkTopics.isEmpty { snapshots.append((links(linkTopics)[...], false)) }
         if new.want("bandwidth/") {
             for (seat, links) in lastTransfers {
-                for link in links.values { hub.bandwidth(link, worker: seat, at: at) }
+                for link in links.values where new.want("bandwidth/\(link.destination.text) ") {
+                    hub.bandwidth(link, worker: seat, at: at)
+                }
             }
         }
-        guard new.want("counts") || new.want("status/") else { return }
+        if new.want("counts") { publishCountsSnapshot() }
+        guard new.want("status/") else { return }
         store.read("A snapshot cannot be read") { store throws(StoreError) in
             (
-                try store.counts(),
                 try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
                 try store.mapShards(or: 0) { shard throws(StoreError) in
                     try store.lastTransition(shard: shard)
                 }
             )
-        } then: { [self] counts, claimed, newest in
-            if !countsFollow { hub.counts(counts, at: .now, snapshot: true) }
+        } then: { [self] claimed, newest in
             for (shard, rows) in claimed.enumerated() {
                 for row in rows { hub.status(row.event(shard: shard), snapshot: true) }
             }
@@ -207,12 +204,25 @@ final class EventPublisher {
         snapshots[0].links = first.links.dropFirst(Self.linksPerRound)
         guard snapshots[0].links.isEmpty else { return }
         snapshots.removeFirst()
-        guard first.hasCounts else { return }
+        if first.hasCounts { publishCountsSnapshot() }
+    }
+
+    /// A monitor takes the counts of a snapshot for the end of its links. Every monitor receives them, so they come behind the
+    /// links of all subscriptions so far.
+    private func publishCountsSnapshot() {
+        if deferCounts() { return }
         store.read("A snapshot cannot be read") { store throws(StoreError) in
             try store.counts()
         } then: { [self] counts in
-            hub.counts(counts, at: .now, snapshot: true)
+            if !deferCounts() { hub.counts(counts, at: .now, snapshot: true) }
         }
+    }
+
+    /// - Returns: whether links are still to be published, behind which the counts come.
+    private func deferCounts() -> Bool {
+        guard !snapshots.isEmpty else { return false }
+        snapshots[snapshots.count - 1].hasCounts = true
+        return true
     }
 }
 

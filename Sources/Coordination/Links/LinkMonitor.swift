@@ -96,7 +96,9 @@ final class LinkMonitor {
         } else {
             log.offlineSince[key] = nil
         }
-        events.hub.link(report(of: state, controller, now: now), at: .now)
+        if events.hub.linkTopics.contains(key.name) {
+            events.hub.link(report(of: state, controller, now: now), at: .now)
+        }
     }
 
     /// Keeps history and settings, and tells monitors once a second about active links.
@@ -114,7 +116,7 @@ final class LinkMonitor {
                 log.add(isQuiet(state) ? 0 : state.rate, to: key)
                 let isNew = announced.insert(key).inserted
                 let ends = isQuiet(state) && carrying.contains(key)
-                if isActive || isNew || ends || state.circuitBreaker != nil, events.hub.wantsLinks {
+                if isActive || isNew || ends || state.circuitBreaker != nil, events.hub.linkTopics.contains(key.name) {
                     let report = report(of: state, controller, now: now)
                     events.hub.link(report, at: .now)
                     if report.rate != 0 { carrying.insert(key) } else { carrying.remove(key) }
@@ -177,10 +179,9 @@ final class LinkMonitor {
         return report
     }
 
-    /// All links, by their names.
-    var keys: [LinkKey] {
-        dispatch.dispatcher.links.controller.links.keys.map { ($0.name, $0) }
-            .sorted { ($0.0, $0.1.direction.rawValue) < ($1.0, $1.1.direction.rawValue) }.map(\.1)
+    /// The links that monitors want, in their order. ``report(of:)`` is nil for one that does not exist.
+    func keys(of topics: LinkTopics) -> [LinkKey] {
+        topics.keys { dispatch.dispatcher.links.controller.links.keys }
     }
 
     /// A link with its history, for a new monitor; nil where it is gone.
@@ -191,9 +192,8 @@ final class LinkMonitor {
 
     private func publishCircuitBreaker(of destination: Destination, now: MonotonicTime) {
         let controller = dispatch.dispatcher.links.controller
-        guard events.hub.wantsLinks, let state = state(of: LinkKey(destination, .up), controller, now: now) else {
-            return
-        }
+        let key = LinkKey(destination, .up)
+        guard events.hub.linkTopics.contains(key.name), let state = state(of: key, controller, now: now) else { return }
         events.hub.link(report(of: state, controller, now: now), at: .now)
     }
 

@@ -43,10 +43,7 @@ struct StoredLink {
             let value = try? JSONValue(parsing: value.utf8)
         else { return nil }
         let name = String(parts[2])
-        self.key =
-            name.hasPrefix("*")
-            ? LinkKey(.uplink(String(name.dropFirst())), direction)
-            : LinkKey(Destination(unchecked: name), direction)
+        self.key = LinkKey(name: name, direction)
         // The wait reasons are computed again; parsing them takes most of the time.
         let kept = value.members?.filter { $0.name != "gates" && $0.name != "history" }
         let report = LinkReport(destination: name, body: kept.map { .object($0) } ?? value)

@@ -19,6 +19,13 @@ package struct LinkKey: Hashable, Sendable {
 
     package init(_ destination: Destination, _ direction: Direction) { self.init(.destination(destination), direction) }
 
+    /// The link with a ``name``.
+    package init(name: String, _ direction: Direction) {
+        let isUplink = name.hasPrefix("*")
+        self.init(
+            isUplink ? .uplink(String(name.dropFirst())) : .destination(Destination(unchecked: name)), direction)
+    }
+
     /// The destination of a link that is not an uplink.
     package var destination: Destination? {
         switch scope {
