@@ -392,7 +392,7 @@ let package = Package(
             "Queue",
             [
                 "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Operations", "Settings", "Store",
-                "TestSupport", "Wire", "Work",
+                "TestSupport", "Wire", "Work", "ZeroMQ",
             ]),
         tests(
             "SluiceCommand",

@@ -10,7 +10,7 @@ extension WaitExplainer {
 
     /// Why a blocked command waits: the commands that it depends on, or the nodes of a flow that have not ended.
     func blocked(_ command: Command) throws(StoreError) -> [WaitReason] {
-        try waitReasons(ofBlocked: command) + held(by: blockers(of: command).prefix(Self.maxNamed))
+        try waitReasons(ofBlocked: command) + held(by: namedBlockers(of: command))
     }
 
     private func waitReasons(ofBlocked command: Command) throws(StoreError) -> [WaitReason] {
@@ -52,25 +52,30 @@ extension WaitExplainer {
         return waits.parents.map { (Self.name($0), $0.command) }
     }
 
-    /// Why these do not run themselves. At the end of a chain of commands that wait for each other is one that does not wait
-    /// for another, and it is this one that a person can help.
-    private func held(
-        by blockers: some Sequence<(name: String, command: Command)>
-    ) throws(StoreError) -> [WaitReason] {
-        var reasons: [WaitReason] = []
-        var seen: Set<CommandID> = []
-        for blocker in blockers {
+    /// The first commands that a blocked one waits for, and how a reason names them. Of a chain of commands that wait for each
+    /// other it is the last, which does not wait for another: this is the one that a person can help.
+    func namedBlockers(of command: Command) throws(StoreError) -> [(name: String, command: Command)] {
+        var named: [(name: String, command: Command)] = []
+        for blocker in try blockers(of: command).prefix(Self.maxNamed) {
             var (last, name) = (blocker.command, "\(blocker.name) waits")
             for _ in 0..<Self.maxSteps where last.status == .blocked {
                 guard let next = try self.blockers(of: last).first else { break }
                 (last, name) = (next.command, "\(blocker.name) waits in the end for \(next.name), which waits")
             }
-            guard seen.insert(last.id).inserted else { continue }
+            if !named.contains(where: { $0.command.id == last.id }) { named.append((name, last)) }
+        }
+        return named
+    }
+
+    /// Why these do not run themselves.
+    private func held(by blockers: [(name: String, command: Command)]) throws(StoreError) -> [WaitReason] {
+        var reasons: [WaitReason] = []
+        for (name, command) in blockers {
             let own: [WaitReason]
-            switch last.status {
-            case .new, .error: own = try self.reasons(of: last).filter { !$0.isThrottle }
+            switch command.status {
+            case .new, .error: own = try self.reasons(of: command).filter { !$0.isThrottle }
             // A flow or a batch.
-            case .blocked: own = try waitReasons(ofBlocked: last)
+            case .blocked: own = try waitReasons(ofBlocked: command)
             case .queued, .sent, .success, .cancelled, .inDoubt, .tooManyTimes: own = []
             }
             for var reason in own.prefix(2) {

@@ -31,6 +31,15 @@ package struct WaitExplainer {
         !command.status.isFinal && (command.status == .blocked || command.destination != .none)
     }
 
+    /// The destinations whose links the reasons of a command depend on: its own, or those of the commands that a blocked one
+    /// waits for in the end.
+    func linkDestinations(of command: Command) throws(StoreError) -> Set<Destination> {
+        guard Self.needsLinks(command) else { return [] }
+        guard command.status == .blocked else { return [command.destination] }
+        let waiting = try namedBlockers(of: command).map(\.command).filter { [.new, .error].contains($0.status) }
+        return Set(waiting.map(\.destination)).subtracting([.none])
+    }
+
     /// - Throws: ``StoreError`` where the shard of the command cannot be read.
     package func reasons(of command: Command) throws(StoreError) -> [WaitReason] {
         switch command.status {

@@ -1,3 +1,4 @@
+package import Commands
 package import Console
 internal import Host
 package import NetworkControl
@@ -19,12 +20,26 @@ package struct LinkSource {
     /// not answer.
     package func readings() async throws -> [LinkReport] { try await overview(limit: nil).shown }
 
+    /// The links that the reasons of a command depend on: those of its destination, or of the commands that it waits for, and
+    /// the main uplink. The coordinator publishes no others for this reading.
+    package func readings(for command: Command) async throws -> [LinkReport] {
+        let destinations = try await onThread("links") { [instance] () throws(StoreError) in
+            try WaitExplainer(instance: instance).linkDestinations(of: command)
+        }
+        return destinations.isEmpty ? [] : try await overview(of: destinations, limit: nil).shown
+    }
+
     /// - Parameter limit: of links shown; nil shows every link.
-    package func overview(limit: Int?) async throws -> LinkOverview {
+    package func overview(limit: Int?) async throws -> LinkOverview { try await overview(of: nil, limit: limit) }
+
+    /// - Parameter destinations: of the links; nil: every link.
+    private func overview(of destinations: Set<Destination>?, limit: Int?) async throws -> LinkOverview {
+        let names = destinations.map { $0.map(\.text).sorted() + [LinkKey(.uplink(""), .up).name] }
         let isRunning = await onThread("links") { [instance] () throws(Never) in instance.coordinator.isHeld }
-        let live = isRunning ? try await live() : nil
+        let live = isRunning ? try await live(names) : nil
         let (overrides, stored) = try await onThread("links") { [instance] () throws(StoreError) in
-            (LinkOverrides(try instance.overrides()), live == nil ? try instance.storedLinks() : nil)
+            let overrides = try instance.overrides().filter { destinations?.contains($0.key) ?? true }
+            return (LinkOverrides(overrides), live == nil ? try instance.storedLinks(named: names) : nil)
         }
         if let stored {
             return overrides.overview(limit: limit) { stored.visit($0) }
@@ -38,12 +53,20 @@ package struct LinkSource {
         let events = Atomic<Int>(0)
     }
 
+    /// The topics to subscribe to, `counts` behind the links.
+    /// - Parameter names: of the links; nil: every link, with the traffic of the last quarter of a second.
+    static func prefixes(_ names: [String]?) -> [String] {
+        // With the space behind it, a prefix is that topic and not the beginning of another.
+        (names?.map { "link/\($0) " } ?? ["link/", "bandwidth/"]) + ["counts"]
+    }
+
     /// The snapshot that a new subscriber gets.
+    /// - Parameter names: of the links; nil: every link.
     /// - Returns: nil where the coordinator does not answer.
-    private func live() async throws -> LinkCollector? {
+    private func live(_ names: [String]?) async throws -> LinkCollector? {
         let snapshot = Snapshot()
         let (events, continuation) = AsyncStream.makeStream(of: SluiceEvent.self)
-        let feed = try EventFeed(directory: instance.directory, prefixes: ["link/", "bandwidth/", "counts"]) { frame in
+        let feed = try EventFeed(directory: instance.directory, prefixes: Self.prefixes(names)) { frame in
             guard let event = SluiceEvent(frame: Array(frame)) else { return }
             if event.isSnapshot { snapshot.events.add(1, ordering: .relaxed) }
             continuation.yield(event)

@@ -153,6 +153,19 @@ package struct Instance: Sendable {
         StoredLinks(settings: try store.settingsIfUsable(prefix: SettingKey.linkPrefix))
     }
 
+    /// - Parameter names: of the links (`LinkKey.name`); nil: every link.
+    func storedLinks(named names: [String]?) throws(StoreError) -> StoredLinks {
+        guard let names else { return try storedLinks() }
+        var settings: [String: String] = [:]
+        for name in names {
+            for direction in Direction.allCases {
+                let key = SettingKey.link(direction, name)
+                settings[key] = try store.settingsIfUsable(prefix: key)[key]
+            }
+        }
+        return StoredLinks(settings: settings)
+    }
+
     // MARK: Sockets
 
     /// Bytes that the path of a socket may have (unix(7)).

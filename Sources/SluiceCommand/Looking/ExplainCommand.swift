@@ -33,7 +33,7 @@ struct ExplainCommand: AsyncParsableCommand {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
         let instance = queue.instance
-        let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
+        let links = try await LinkSource(instance).readings(for: command)
         let progress =
             command.status == .sent && command.destination != .none ? await instance.progress(of: command.id) : nil
         let explainer = WaitExplainer(instance: instance, links: links, progress: progress)

@@ -41,7 +41,7 @@ struct FetchWaiter {
                 last = nil
                 continue
             }
-            let links = WaitExplainer.needsLinks(command) ? try await LinkSource(instance).readings() : []
+            let links = try await LinkSource(instance).readings(for: command)
             let reasons = try WaitExplainer(instance: instance, links: links).reasons(of: command)
             let lasting = reasons.first {
                 Self.lasting.contains($0.name) && command.status == .new || $0.name == "backoff"

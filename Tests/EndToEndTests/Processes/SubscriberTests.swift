@@ -124,6 +124,41 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `for explain the coordinator publishes the link of the command, and none of a thousand others`()
+            async throws
+        {
+            try await Installation.with { installation in
+                let file = try installation.directory.file("a.bin", [1])
+                let put = try await installation.sluice("put", file, "--to", "http://h7.example:80/x")
+                let id = try #require(put.ids.first, "\(put.errors)")
+                let links = (0..<1000).map { (SettingKey.link(.up, "http://h\($0).example:80"), #"{"level":"good"}"#) }
+                try installation.store().set(links, timeout: .seconds(10))
+                _ = try await installation.coordinator()
+                try await until("every link") {
+                    try await installation.sluice("network", "--json").lines.count { $0.contains(".example:80") }
+                        == 1000
+                }
+                let client = try SluiceClient(data: installation.data, create: false)
+                let events = LockedEvents()
+                let stream = try client.events()
+                let listener = Task { for await event in stream { events.append(event) } }
+                defer { listener.cancel() }
+                /// The topics of the links of each snapshot, whose end its counts are.
+                func snapshots() -> [[String]] {
+                    let all = events.all.filter(\.isSnapshot)
+                    let ended = all.split(omittingEmptySubsequences: false) { $0.kind == "counts" }.dropLast()
+                    return ended.map { $0.map(\.topic).filter { $0.hasPrefix("link/http") } }
+                }
+                try await until("the snapshot of a monitor of every topic") { !snapshots().isEmpty }
+                #expect(snapshots()[0].count == 1000)
+                let explained = try await installation.sluice("explain", "\(id)")
+                #expect(explained.code == 0 && explained.output.contains("no worker is running"), "\(explained.output)")
+                try await until("the snapshot for explain") { snapshots().count > 1 }
+                #expect(snapshots()[1] == ["link/http://h7.example:80"])
+                await client.close()
+            }
+        }
+
         @Test func `watch continues over a restart of the coordinator`() async throws {
             try await Installation.with { installation in
                 let first = try await installation.coordinator()
