@@ -62,7 +62,7 @@ import Testing
     @Test func `the JSON of a link has every key`() throws {
         let names = LinkReport(destination: "*", level: .unknown).json.members?.map(\.name)
         #expect(names == (try degraded.json.members?.map(\.name)))
-        #expect(names?.count == 23)
+        #expect(names?.count == 24)
     }
 
     private let refusing = """

@@ -368,10 +368,35 @@ import Testing
             command.reason = "connection refused"
             command.updatedAt = rig.now + .seconds(-5)
             #expect(rig.explainer().linkWait(command)?.measured == "it was released 5.0s ago: connection refused")
+            #expect(
+                rig.explainer().linkWait(command)?.threshold
+                    == "after a failure of the link a pause of 1 s, which doubles to a minute")
             command.updatedAt = rig.now + .seconds(-80)
             #expect(rig.explainer().linkWait(command) == nil)
+            var link = LinkReport(destination: InspectionRig.origin.text, level: .good)
+            link.failureWait = LinkFailureWait(first: .seconds(2), limit: .seconds(120), longest: .seconds(150))
+            #expect(
+                rig.explainer(links: [link]).linkWait(command)?.threshold
+                    == "after a failure of the link a pause of 2 s, which doubles to 120 s")
             withExtendedLifetime(lock) {}
         }
+    }
+
+    private static let published: [(AdmissionWait.Rule, Double?, String, String)] = [
+        (.pushback, 0.25, "a quarter of a second without such an answer", "It begins then"),
+        (.pushback, 2, "2 s without such an answer", "It begins then"),
+        (.pushback, nil, "a moment without such an answer", "It begins then"),
+        (.probes, 25, "its turn", "It begins then: up to 25 such destinations are tried in a second"),
+        (.probes, nil, "its turn", "It begins then"),
+    ]
+
+    @Test(arguments: published)
+    func `a wait is explained with the threshold that the coordinator has published`(
+        _ rule: AdmissionWait.Rule, _ threshold: Double?, _ words: String, _ remedy: String
+    ) throws {
+        let wait = AdmissionWait(rule, 3, of: 0, threshold: threshold)
+        let text = try #require(AdmissionText(wait, of: InspectionRig.origin, qos: .default))
+        #expect(text.threshold == words && text.remedy == remedy)
     }
 
     @Test func `a ready command counts the commands ahead of it`() throws {

@@ -84,6 +84,8 @@ package struct Admission: Sendable {
 
     // MARK: The rules
 
+    private static let probesWait = AdmissionWait(.probes, threshold: ProbeBudget.rate)
+
     static func verdict(_ request: Request, _ load: Load, _ host: Host) -> Verdict {
         let serviceClass = request.qos.serviceClass
         if load.isPaused { return .waits(AdmissionWait(.pause)) }
@@ -95,7 +97,7 @@ package struct Admission: Sendable {
         case .circuitBreaker: return .waits(AdmissionWait(.circuitBreaker))
         case .probe:
             guard serviceClass == .high ? host.mayProbeHigh : host.mayProbe else {
-                return .waits(AdmissionWait(.probes))
+                return .waits(probesWait)
             }
             guard host.isFull, serviceClass != .high else { return .admitted(.ordinary) }
             return extra(load, host) ? .admitted(.extra) : .waits(AdmissionWait(.slots, host.held, of: host.slots))
@@ -104,7 +106,7 @@ package struct Admission: Sendable {
         if serviceClass == .high { return high(load, host) }
         if !request.isFloor, let wait = linkLimit(request.qos, load) { return .waits(wait) }
         if !load.isProven {
-            if load.isFailing, !host.mayProbe { return .waits(AdmissionWait(.probes)) }
+            if load.isFailing, !host.mayProbe { return .waits(probesWait) }
             if !load.isFailing, !host.mayTryNew { return .waits(AdmissionWait(.untried)) }
         }
         if request.isFloor { return .admitted(host.isFull ? .extra : .ordinary) }
@@ -122,7 +124,8 @@ package struct Admission: Sendable {
             return AdmissionWait(.maxConcurrency, load.held.all, of: limit)
         }
         if let limit = load.allowance.pushback, load.held.all >= limit {
-            return AdmissionWait(.pushback, load.held.all, of: limit)
+            return AdmissionWait(
+                .pushback, load.held.all, of: limit, threshold: limit == 0 ? PushbackLimit.pause.seconds : nil)
         }
         return nil
     }
@@ -134,7 +137,7 @@ package struct Admission: Sendable {
             return .waits(AdmissionWait(.level))
         }
         if !load.isProven {
-            if load.isFailing, !host.mayProbeHigh { return .waits(AdmissionWait(.probes)) }
+            if load.isFailing, !host.mayProbeHigh { return .waits(probesWait) }
             if !load.isFailing, !host.mayTryNewHigh { return .waits(AdmissionWait(.untried)) }
         }
         if load.held.high >= load.allowance.slowStart {

@@ -1,6 +1,7 @@
 internal import Commands
 internal import HeapModule
 internal import Host
+internal import NetworkControl
 
 /// Commands that a failure of the link has released, uncharged. Each waits 1 s × 2ⁿ, at most 60 s, ± 25 %,
 /// before it is offered again, so that one command does not try a failing link over and over. Pure.
@@ -32,6 +33,9 @@ struct LinkFailureWaits: Sendable {
     static let minWait: Duration = .seconds(1)
     static let maxWait: Duration = .seconds(60)
     static let jitter = 0.25
+
+    /// As the events of links have it, for `explain`.
+    static let published = LinkFailureWait(first: minWait, limit: maxWait, longest: maxWait * (1 + jitter))
 
     /// - Parameter chance: in 0..<1.
     static func wait(afterFailures failures: Int, chance: Double) -> Duration {

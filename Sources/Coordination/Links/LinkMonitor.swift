@@ -171,6 +171,7 @@ final class LinkMonitor {
         }
         if withWaits, state.key.direction == .up, let destination = state.key.destination {
             report.waits = dispatch.dispatcher.waits(at: destination, now: now)
+            report.failureWait = LinkFailureWaits.published
         }
         if withHistory { report.history = log.history(of: state.key) }
         if state.level == .offline, !state.isForced, let since = log.offlineSince[state.key] {

@@ -24,8 +24,8 @@ struct StoredLink {
 
     /// The value of a link's setting, with what the next coordinator should know.
     static func setting(_ report: LinkReport, _ memory: LinkHistory?) -> String {
-        // The next coordinator starts without held slots.
-        var members = report.members.filter { $0.name != "waits" }
+        // The next coordinator starts without held slots, and with its own waits.
+        var members = report.members.filter { $0.name != "waits" && $0.name != "failureWait" }
         if let memory {
             members.append(.init("flows", .integer(Int64(memory.flows))))
             // `limit` is the number that may run, which is 0 while the link is offline.

@@ -57,7 +57,8 @@ package struct PushbackLimit: Sendable, Equatable {
     /// From one acceptance to the next: a moving average, a tenth of it the last one.
     private var meanInterval = Duration.zero
 
-    private static let pause: Duration = .milliseconds(250)
+    /// How long nothing new is sent after a refusal.
+    package static let pause: Duration = .milliseconds(250)
     private static let creditDelay: Duration = .seconds(1)
     /// How long a number is not tried, by strikes.
     private static let waits: [Duration] = [0, 1, 4, 15, 60, 120].map { .seconds($0) }

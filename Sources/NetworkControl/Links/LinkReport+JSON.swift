@@ -18,7 +18,7 @@ extension LinkReport {
             .init("remedy", remedy?.json ?? .null), .init("since", time(since)), .init("nextProbe", time(nextProbe)),
             .init("forced", .bool(isForced)), .init("maxRate", number(maxRate)),
             .init("gates", byQuality { gates[$0]?.json }), .init("waits", byQuality { waits[$0]?.json }),
-            .init("circuitBreaker", circuitBreaker?.json ?? .null),
+            .init("failureWait", failureWait?.json ?? .null), .init("circuitBreaker", circuitBreaker?.json ?? .null),
             .init("refusal", refusal.map { .string($0) } ?? .null),
         ]
         guard !history.isEmpty else { return members }
@@ -59,6 +59,7 @@ extension LinkReport {
             gates[qos] = body["gates"]?[qos.name].flatMap { LinkWaitReason($0) }
             waits[qos] = body["waits"]?[qos.name].flatMap { AdmissionWait($0) }
         }
+        failureWait = body["failureWait"].flatMap { LinkFailureWait($0) }
         circuitBreaker = body["circuitBreaker"].flatMap { CircuitBreakerState($0) }
         refusal = body["refusal"]?.string
     }

@@ -39,6 +39,8 @@ package struct LinkReport: Sendable, Equatable {
     package var gates: [QualityOfService: LinkWaitReason<Timestamp>] = [:]
     /// The rule of admission that would hold back the next command of a quality of service.
     package var waits: [QualityOfService: AdmissionWait] = [:]
+    /// The waits of commands that a failure of the link has released, on a link up to a destination.
+    package var failureWait: LinkFailureWait?
     /// Of the destination, on its link up; nil while it is closed.
     package var circuitBreaker: CircuitBreakerState<Timestamp>?
     /// The newest refusal of the destination, while that has not opened its circuit breaker; on its link up.

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Console
 internal import NetworkControl
 
 /// A rule of admission that holds commands of a destination back, as clauses.
@@ -22,7 +23,7 @@ struct AdmissionText {
             remedy = "\(ends); “maxConcurrency” in sluice.yaml allows more"
         case .pushback where limit == 0:
             measured = "\(destination) answered a moment ago that it takes no more (429 or 503)"
-            threshold = "a quarter of a second without such an answer"
+            threshold = "\(wait.threshold.map { Self.time(.seconds($0)) } ?? "a moment") without such an answer"
             remedy = "It begins then"
         case .pushback:
             measured =
@@ -46,7 +47,8 @@ struct AdmissionText {
         case .probes:
             measured = "\(destination) has failed, and destinations that have failed are tried one after another"
             threshold = "its turn"
-            remedy = "It begins then: up to 25 such destinations are tried in a second"
+            let rate = wait.threshold.map { ": up to \(Int($0)) such destinations are tried in a second" }
+            remedy = "It begins then\(rate ?? "")"
         case .untried:
             measured = "\(destination) was never reached, and first attempts at other such destinations are under way"
             threshold = "its turn"
@@ -71,6 +73,16 @@ struct AdmissionText {
                 "It begins then, in its turn; “sluice network set \(destination) --starts” sets another rate"
         // These have reasons of their own.
         case .pause, .heldOffline, .hours, .offline, .circuitBreaker, .level: return nil
+        }
+    }
+
+    /// A time in a sentence: `a quarter of a second`, `5 s`, `a minute`.
+    static func time(_ time: Duration) -> String {
+        switch time {
+        case .milliseconds(250): "a quarter of a second"
+        case .seconds(60): "a minute"
+        case _ where time.components.attoseconds == 0: "\(time.components.seconds) s"
+        default: time.shortText
         }
     }
 }

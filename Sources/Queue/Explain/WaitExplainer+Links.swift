@@ -5,9 +5,6 @@ internal import NetworkControl
 internal import Store
 
 extension WaitExplainer {
-    /// The longest wait after failures of a link: 60 s and 25 % (`LinkFailureWaits`).
-    private static let maxLinkWait: Duration = .seconds(75)
-
     /// The circuit breaker of the destination, unless it is closed.
     func circuitBreaker(_ command: Command) -> WaitReason? {
         guard let circuitBreaker = own(command).lazy.compactMap(\.circuitBreaker).first else { return nil }
@@ -74,12 +71,14 @@ extension WaitExplainer {
     /// A command that was released after a failure of its link waits before it is offered again.
     func linkWait(_ command: Command) -> WaitReason? {
         let age = now - command.updatedAt
+        let wait = own(command).lazy.compactMap(\.failureWait).first ?? .unpublished
         guard command.status == .new, command.claim > 0, command.destination != .none, instance.coordinator.isHeld,
-            let reason = command.reason, age < Self.maxLinkWait
+            let reason = command.reason, age < wait.longest
         else { return nil }
         return WaitReason(
             "linkWait", "it was released \(age.shortText) ago: \(reason)",
-            threshold: "after a failure of the link a pause of 1 s, which doubles to a minute",
+            threshold: "after a failure of the link a pause of \(AdmissionText.time(wait.first)), which doubles to "
+                + AdmissionText.time(wait.limit),
             remedy: "It is offered again then, and sooner where \(command.destination) answers another command")
     }
 }

@@ -36,8 +36,10 @@ import Testing
         Admission.verdict(Admission.Request(qos: qos, isFloor: isFloor, isContested: isContested), load, host)
     }
 
-    private func waits(_ rule: AdmissionWait.Rule, _ measured: Int? = nil, of limit: Int? = nil) -> Verdict {
-        .waits(AdmissionWait(rule, measured, of: limit))
+    private func waits(
+        _ rule: AdmissionWait.Rule, _ measured: Int? = nil, of limit: Int? = nil, threshold: Double? = nil
+    ) -> Verdict {
+        .waits(AdmissionWait(rule, measured, of: limit, threshold: threshold))
     }
 
     @Test(arguments: QualityOfService.allCases)
@@ -63,6 +65,8 @@ import Testing
         let pushedBack = load(high: 4, middle: 2, limit: 64) { $0.allowance.pushback = 6 }
         #expect(verdict(qos, pushedBack) == waits(.pushback, 6, of: 6))
         #expect(verdict(qos, load(high: 4, middle: 1, limit: 64) { $0.allowance.pushback = 6 }) == .admitted(.ordinary))
+        let refused = load(high: 1, limit: 64) { $0.allowance.pushback = 0 }
+        #expect(verdict(qos, refused) == waits(.pushback, 1, of: 0, threshold: 0.25), "a quarter of a second")
     }
 
     @Test func `a server that has refused no command gets more and more, counted apart for high QoS and the others`() {
@@ -117,7 +121,7 @@ import Testing
         let spent = host { host in
             if qos.serviceClass == .high { host.mayProbeHigh = false } else { host.mayProbe = false }
         }
-        #expect(verdict(qos, due, spent) == waits(.probes))
+        #expect(verdict(qos, due, spent) == waits(.probes, threshold: 25))
         #expect(verdict(qos, load { $0.availability = .circuitBreaker }) == waits(.circuitBreaker))
     }
 
@@ -176,12 +180,12 @@ import Testing
         let failing = load { ($0.isProven, $0.isFailing) = (false, true) }
         #expect(verdict(.default, new, host { $0.mayTryNew = false }) == waits(.untried))
         #expect(verdict(.default, new, host { $0.mayProbe = false }) == .admitted(.ordinary))
-        #expect(verdict(.default, failing, host { $0.mayProbe = false }) == waits(.probes))
+        #expect(verdict(.default, failing, host { $0.mayProbe = false }) == waits(.probes, threshold: 25))
         #expect(
             verdict(.default, load(), host { ($0.mayProbe, $0.mayTryNew) = (false, false) }) == .admitted(.ordinary))
         #expect(verdict(.userInitiated, new, host { $0.mayTryNew = false }) == .admitted(.ordinary))
         #expect(verdict(.userInitiated, new, host { $0.mayTryNewHigh = false }) == waits(.untried))
-        #expect(verdict(.userInitiated, failing, host { $0.mayProbeHigh = false }) == waits(.probes))
+        #expect(verdict(.userInitiated, failing, host { $0.mayProbeHigh = false }) == waits(.probes, threshold: 25))
         #expect(verdict(.default, failing, host { $0.mayProbeHigh = false }) == .admitted(.ordinary))
     }
 }

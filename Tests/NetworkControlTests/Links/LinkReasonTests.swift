@@ -52,9 +52,27 @@ import Testing
     @Test(arguments: AdmissionWait.Rule.allCases) func `a rule of admission is read back from its JSON`(
         _ rule: AdmissionWait.Rule
     ) throws {
-        for wait in [AdmissionWait(rule), AdmissionWait(rule, 24, of: 24)] {
+        let refused = AdmissionWait(rule, 3, of: 0, threshold: 0.25)
+        for wait in [AdmissionWait(rule), AdmissionWait(rule, 24, of: 24), refused] {
             #expect(AdmissionWait(wait.json) == wait)
         }
         #expect(AdmissionWait(try JSONValue(parsing: #"{"rule":"weather"}"#.utf8)) == nil)
+        for threshold in ["-1", "1e300", "\"1\"", "null"] {
+            let text = #"{"rule":"\#(rule.rawValue)","threshold":\#(threshold)}"#
+            #expect(AdmissionWait(try JSONValue(parsing: text.utf8)) == AdmissionWait(rule), "\(threshold)")
+        }
+    }
+
+    @Test func `the waits after failures of a link are read back from a report`() throws {
+        var report = LinkReport(destination: "http://a:80", level: .good)
+        report.failureWait = LinkFailureWait(first: .milliseconds(500), limit: .seconds(60), longest: .seconds(75))
+        let body = JSONValue.object(report.members)
+        #expect(body["failureWait"]?.text == #"{"first":0.5,"limit":60,"longest":75}"#)
+        #expect(LinkReport(destination: "http://a:80", body: body)?.failureWait == report.failureWait)
+        let endless = #"{"first":1,"limit":60,"longest":1e300}"#
+        for text in ["null", "{}", #"{"first":1}"#, #"{"first":-1,"limit":60,"longest":75}"#, endless] {
+            let body: JSONValue = ["level": "good", "failureWait": try JSONValue(parsing: text.utf8)]
+            #expect(LinkReport(destination: "http://a:80", body: body)?.failureWait == nil, "\(text)")
+        }
     }
 }
