@@ -13,7 +13,7 @@ extension API {
         guard let command = try await read({ queue in try queue.command(id) }) else {
             throw Problem.noCommand(id)
         }
-        let links = WaitExplainer.needsLinks(command) ? try await self.links() : []
+        let links = try await change { try await linkReadings.readings(for: command) }
         let explanation = try await read { queue in
             Explanation(
                 of: command, reasons: try WaitExplainer(instance: queue.instance, links: links).reasons(of: command),
@@ -26,9 +26,5 @@ extension API {
                 ]))
     }
 
-    func links() async throws -> [LinkReport] {
-        do { return try await linkReadings.readings() } catch {
-            throw error is CancellationError ? error : problem(error)
-        }
-    }
+    func links() async throws -> [LinkReport] { try await change { try await linkReadings.readings() } }
 }

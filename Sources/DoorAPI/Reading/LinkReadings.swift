@@ -1,3 +1,4 @@
+internal import Commands
 internal import Host
 internal import NetworkControl
 internal import Queue
@@ -17,6 +18,18 @@ actor LinkReadings {
         let task = Task { [instance] in try await LinkSource(instance).readings() }
         newest = (task, .now)
         return try await task.value
+    }
+
+    /// Commands whose links are read at the same time, each by a subscription of its own.
+    private static let maxAtOnce = 4
+    private var running = 0
+
+    /// The links that the reasons of a command depend on. Where many ask at once, one reading of all links is less work.
+    func readings(for command: Command) async throws -> [LinkReport] {
+        guard running < Self.maxAtOnce else { return try await readings() }
+        running += 1
+        defer { running -= 1 }
+        return try await LinkSource(instance).readings(for: command)
     }
 
     /// Lets the next request read anew, because a setting has changed.

@@ -36,7 +36,7 @@ extension SluiceClient {
     public func explain(_ id: CommandID) async throws -> Explanation {
         guard let command = try await command(id) else { throw SluiceError.unknown(id) }
         let links: [LinkReport]
-        do { links = WaitExplainer.needsLinks(command) ? try await LinkSource(access.instance).readings() : [] } catch {
+        do { links = try await LinkSource(access.instance).readings(for: command) } catch {
             throw error is CancellationError ? error : SluiceError(error)
         }
         let now = clock()

@@ -27,7 +27,7 @@ package struct WaitExplainer {
 
     /// Whether the reasons of a command depend on links, which cost a question to the coordinator. Those of a blocked one are
     /// also the reasons of the commands that it waits for.
-    package static func needsLinks(_ command: Command) -> Bool {
+    private static func needsLinks(_ command: Command) -> Bool {
         !command.status.isFinal && (command.status == .blocked || command.destination != .none)
     }
 
