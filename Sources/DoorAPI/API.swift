@@ -21,7 +21,7 @@ struct API: Sendable {
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door
         self.actions = actions
-        linkReadings = LinkReadings(door.client.access.instance)
+        linkReadings = LinkReadings(door.client.access)
     }
 
     var client: SluiceClient { door.client }
@@ -45,7 +45,7 @@ struct API: Sendable {
 
     /// Runs a call of the client.
     func change<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do { return try await body() } catch where SluiceError.isKnown(error) { throw problem(error) }
+        do { return try await body() } catch  where SluiceError.isKnown(error) { throw problem(error) }
     }
 
     /// Logs a change with its actor. The reasons of transitions have it too, but settings have no timeline.

@@ -33,10 +33,10 @@ struct InspectionRig {
         store = try SQLiteStore(directory: directory, create: true)
     }
 
-    var instance: Instance { Instance(directory: directory, store: store) }
+    var queue: QueueAccess { QueueAccess(store, in: directory) }
 
     func explainer(links: [LinkReport] = [], progress: CommandProgress? = nil) -> WaitExplainer {
-        WaitExplainer(instance: instance, links: links, progress: progress, now: now)
+        WaitExplainer(queue: queue, links: links, progress: progress, now: now)
     }
 
     /// Submits a command.

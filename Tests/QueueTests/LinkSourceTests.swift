@@ -26,7 +26,7 @@ import ZeroMQ
     @Test func `for one command a reading subscribes to its link and the main uplink`() async throws {
         try await with { rig in
             let coordinator = try await StandInCoordinator(rig, (0..<Self.count).map { destination($0).text } + ["*"])
-            let links = try await LinkSource(rig.instance).readings(for: try rig.submit(to: destination(7)))
+            let links = try await LinkSource(rig.queue).readings(for: try rig.submit(to: destination(7)))
             #expect(links.map(\.destination).sorted() == ["*", "http://h7.example:80"])
             #expect(
                 await coordinator.subscriptions == ["link/http://h7.example:80 ", "link/* ", "counts"],
@@ -38,7 +38,7 @@ import ZeroMQ
     @Test func `a reading of every link subscribes to all of them and their traffic`() async throws {
         try await with { rig in
             let coordinator = try await StandInCoordinator(rig, (0..<Self.count).map { destination($0).text } + ["*"])
-            #expect(try await LinkSource(rig.instance).readings().count == Self.count + 1)
+            #expect(try await LinkSource(rig.queue).readings().count == Self.count + 1)
             #expect(await coordinator.subscriptions == ["link/", "bandwidth/", "counts"])
             await coordinator.close()
         }
@@ -48,7 +48,7 @@ import ZeroMQ
         try await with { rig in
             let coordinator = try await StandInCoordinator(rig, ["http://a.example:80", "http://a.example:8080"])
             let command = try rig.submit(to: Destination(scheme: "http", host: "a.example", port: 80))
-            let links = try await LinkSource(rig.instance).readings(for: command)
+            let links = try await LinkSource(rig.queue).readings(for: command)
             #expect(links.map(\.destination) == ["http://a.example:80"])
             await coordinator.close()
         }
@@ -62,7 +62,7 @@ import ZeroMQ
             try rig.store.set(SettingKey.link(.down, "http://h1.example:80"), to: #"{"level":"good"}"#)
             let setting = LinkOverrideSetting(LinkOverride(isOffline: true), since: rig.now)
             for number in 1...2 { try rig.store.set(SettingKey.network(destination(number)), to: setting.setting) }
-            let links = try await LinkSource(rig.instance).readings(for: try rig.submit(to: destination(1)))
+            let links = try await LinkSource(rig.queue).readings(for: try rig.submit(to: destination(1)))
             #expect(Set(links.map(\.destination)) == ["http://h1.example:80", "*"] && links.count == 3)
             #expect(links.allSatisfy { $0.isForced == ($0.destination != "*") })
         }

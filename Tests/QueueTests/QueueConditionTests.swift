@@ -12,7 +12,7 @@ import Testing
 /// The words of `status`, `doctor` and `explain` without an id about a queue that stands still.
 @Suite struct QueueConditionTests {
     private func condition(_ rig: InspectionRig, uploadProblem: String? = nil) throws -> QueueCondition {
-        try QueueCondition(rig.instance, links: [], uploadProblem: uploadProblem, now: rig.now + .seconds(90))
+        try QueueCondition(rig.queue, links: [], uploadProblem: uploadProblem, now: rig.now + .seconds(90))
     }
 
     // MARK: Processes without progress
@@ -82,7 +82,7 @@ import Testing
             seat.beat(in: rig.directory.run.pulse(.seat(0)), now: .now - .seconds(20))
             let running = try rig.claim(try rig.submit())
             let waiting = try rig.submit()
-            #expect(try rig.instance.workers().map(\.state) == [.stalled])
+            #expect(try rig.queue.workers().map(\.state) == [.stalled])
             let reasons = try rig.explainer().reasons(of: running)
             #expect(reasons.first?.measured.contains("makes no progress: no sign of life since") == true)
             #expect(

@@ -20,7 +20,7 @@ extension API {
     @Sendable private func listWebhooks(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let list = try await read { queue in
-            try queue.instance.webhookEndpoints().map { JSONValue.object($0.members) }
+            try queue.webhookEndpoints().map { JSONValue.object($0.members) }
         }
         return JSONReply.response(["webhooks": .array(list)])
     }
@@ -61,7 +61,7 @@ extension API {
         }
         guard let since = try time("since") else { throw JSONBody.problem("“since” is missing.") }
         let endpoint = try await knownWebhook(request)
-        let all = try await read { queue in try queue.instance.webhookEndpoints() }
+        let all = try await read { queue in try queue.webhookEndpoints() }
         guard !all.contains(where: { $0.name != endpoint.name && $0.origin == endpoint.origin }) else {
             throw JSONBody.problem(
                 "Another endpoint has the origin \(endpoint.origin) too; use “sluice webhook replay \(endpoint.name)”.")
@@ -80,7 +80,7 @@ extension API {
         _ = try QueryReader(request, [])
         let name = request.parameters["name"] ?? ""
         let found = try await read { queue in
-            try queue.instance.webhookEndpoints().first { $0.name == name }
+            try queue.webhookEndpoints().first { $0.name == name }
         }
         guard let found else {
             throw Problem(

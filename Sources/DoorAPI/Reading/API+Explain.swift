@@ -16,7 +16,7 @@ extension API {
         let links = try await change { try await linkReadings.readings(for: command) }
         let explanation = try await read { queue in
             Explanation(
-                of: command, reasons: try WaitExplainer(instance: queue.instance, links: links).reasons(of: command),
+                of: command, reasons: try WaitExplainer(queue: queue, links: links).reasons(of: command),
                 proxy: nil, errorOutput: try queue.errorOutput(of: command), now: .now)
         }
         return JSONReply.response(

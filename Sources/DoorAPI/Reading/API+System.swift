@@ -36,7 +36,7 @@ extension API {
 
     @Sendable private func listWorkers(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let workers = try await read { queue in try queue.instance.workers() }
+        let workers = try await read { queue in try queue.workers() }
         return JSONReply.response(["workers": .array(workers.map(\.json))])
     }
 
@@ -60,7 +60,7 @@ extension API {
     }
 
     func pauses() async throws(Problem) -> JSONValue {
-        let list = try await read { queue in try queue.instance.pauses().map(\.json) }
+        let list = try await read { queue in try queue.pauses().map(\.json) }
         return .array(list)
     }
 

@@ -7,15 +7,15 @@ internal import Queue
 actor LinkReadings {
     private static let lifetime: Duration = .seconds(1)
 
-    private let instance: Instance
+    private let queue: QueueAccess
     private var newest: (task: Task<[LinkReport], any Error>, since: MonotonicTime)?
 
-    init(_ instance: Instance) { self.instance = instance }
+    init(_ queue: QueueAccess) { self.queue = queue }
 
     /// The links as they were at most a second ago.
     func readings() async throws -> [LinkReport] {
         if let newest, MonotonicTime.now < newest.since + Self.lifetime { return try await newest.task.value }
-        let task = Task { [instance] in try await LinkSource(instance).readings() }
+        let task = Task { [queue] in try await LinkSource(queue).readings() }
         newest = (task, .now)
         return try await task.value
     }
@@ -29,7 +29,7 @@ actor LinkReadings {
         guard running < Self.maxAtOnce else { return try await readings() }
         running += 1
         defer { running -= 1 }
-        return try await LinkSource(instance).readings(for: command)
+        return try await LinkSource(queue).readings(for: command)
     }
 
     /// Lets the next request read anew, because a setting has changed.

@@ -56,19 +56,18 @@ final class LiveReader {
         snapshot.hearsCoordinator = silence.map { $0 < Self.maxSilence } ?? false
         if let silence { snapshot.heardAt = now + (.zero - silence) }
         if snapshot.hearsCoordinator { snapshot.asOf = now }
-        let instance = queue.instance
-        let coordinator = instance.coordinator
+        let coordinator = queue.coordinator
         snapshot.coordinatorPID = coordinator.pid
         endInterval(now)
         do {
             snapshot.links = try links.overview(
-                instance, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
+                queue, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
             let rates = events.collector.second()
             try readStore(bytes: rates.bytes)
             let waiting = snapshot.counts[.new] + snapshot.counts[.error]
             snapshot.waiting =
                 waiting == 0
-                ? [] : try instance.waitCauses(links: snapshot.links.shown, workers: snapshot.workers, now: now)
+                ? [] : try queue.waitCauses(links: snapshot.links.shown, workers: snapshot.workers, now: now)
             snapshot.asOf = now
             snapshot.warnings = queue.problems.map(\.message)
         } catch {
@@ -80,11 +79,10 @@ final class LiveReader {
     }
 
     private func readStore(bytes: Int64) throws {
-        let instance = queue.instance
         snapshot.counts = try queue.counts()
-        snapshot.workers = try instance.workers(events.collector, &descriptions)
-        snapshot.pauses = try instance.pauses().map(\.sentence)
-        snapshot.relations = try instance.relations()
+        snapshot.workers = try queue.workers(events.collector, &descriptions)
+        snapshot.pauses = try queue.pauses().map(\.sentence)
+        snapshot.relations = try queue.relations()
         snapshot.uploads = try queue.uploads(.open, limit: LiveSnapshot.maxUploads).uploads
         let sample = try sampler.sample(queue)
         isBusy = Double(sample?.count ?? 0) > LogPacer.busy

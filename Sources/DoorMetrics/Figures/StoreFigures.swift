@@ -26,14 +26,13 @@ struct StoreFigures: Sendable {
 
     /// Reads the figures, in a time that does not depend on the number of commands. It blocks.
     init(reading queue: QueueAccess) {
-        let instance = queue.instance
-        hasCoordinator = instance.coordinator.isHeld
+        hasCoordinator = queue.coordinator.isHeld
         let files = queue.fileSizes
         logs = files.map(\.wal)
         size = files.reduce(0) { $0 + $1.database }
         do {
             counts = try queue.counts()
-            workers = try instance.workers()
+            workers = try queue.workers()
             if counts[.new] + counts[.error] > 0 { oldest = try queue.oldestReady() }
             openUploads = try queue.openUploads(countedTo: Self.maxUploads)
             isReadable = true

@@ -34,7 +34,7 @@ struct ShownCommand: Sendable {
             let version = try queue.version(of: id)
             guard let details = try queue.details(of: id, before: seq, limit: transitions) else { return nil }
             let command = details.command
-            let explainer = WaitExplainer(instance: queue.instance, links: links)
+            let explainer = WaitExplainer(queue: queue, links: links)
             let parsed = details.result.flatMap { try? JSONValue(parsing: $0) }
             return ShownCommand(
                 details: details,

@@ -37,7 +37,7 @@ struct Attention {
             return
         }
         (pauses, newest) = try await visit.services.queue { queue in
-            (hasPauses ? try queue.instance.pauses() : [], try queue.newest(in: statuses))
+            (hasPauses ? try queue.pauses() : [], try queue.newest(in: statuses))
         }
     }
 

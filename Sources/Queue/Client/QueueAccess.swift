@@ -49,9 +49,6 @@ package struct QueueAccess: Sendable {
     /// The number of shards.
     package var shardCount: Int { store.shardCount }
 
-    /// The processes that work on the data directory.
-    package var instance: Instance { Instance(directory: directory, store: store) }
-
     // MARK: The state of the store
 
     private var files: SQLiteStore? { store as? SQLiteStore }

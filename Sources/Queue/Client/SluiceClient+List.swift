@@ -36,13 +36,13 @@ extension SluiceClient {
     public func explain(_ id: CommandID) async throws -> Explanation {
         guard let command = try await command(id) else { throw SluiceError.unknown(id) }
         let links: [LinkReport]
-        do { links = try await LinkSource(access.instance).readings(for: command) } catch {
+        do { links = try await LinkSource(access).readings(for: command) } catch {
             throw error is CancellationError ? error : SluiceError(error)
         }
         let now = clock()
         return try await access { queue in
             Explanation(
-                of: command, reasons: try WaitExplainer(instance: queue.instance, links: links).reasons(of: command),
+                of: command, reasons: try WaitExplainer(queue: queue, links: links).reasons(of: command),
                 proxy: nil, errorOutput: try queue.errorOutput(of: command), now: now)
         }
     }

@@ -11,7 +11,7 @@ extension WaitExplainer {
         let destination = command.destination
         let since = " for \((now - circuitBreaker.since).shortText) (since \(circuitBreaker.since))"
         let next: String
-        if !instance.coordinator.isHeld {
+        if !queue.coordinator.isHeld {
             next = "A probe goes as soon as a coordinator and a worker run"
         } else if let probe = circuitBreaker.nextProbe {
             next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
@@ -42,7 +42,7 @@ extension WaitExplainer {
     func link(_ command: Command) throws(StoreError) -> WaitReason? {
         let destination = command.destination
         guard destination != .none else { return nil }
-        if let held = try instance.overrides()[destination], held.override.isOffline {
+        if let held = try queue.overrides()[destination], held.override.isOffline {
             return WaitReason(
                 "link", "\(destination) is held offline by a person since \(held.since)", threshold: "level auto",
                 remedy: "“sluice network set \(destination) --level auto” lifts it",
@@ -72,7 +72,7 @@ extension WaitExplainer {
     func linkWait(_ command: Command) -> WaitReason? {
         let age = now - command.updatedAt
         let wait = own(command).lazy.compactMap(\.failureWait).first ?? .unpublished
-        guard command.status == .new, command.claim > 0, command.destination != .none, instance.coordinator.isHeld,
+        guard command.status == .new, command.claim > 0, command.destination != .none, queue.coordinator.isHeld,
             let reason = command.reason, age < wait.longest
         else { return nil }
         return WaitReason(

@@ -9,7 +9,7 @@ extension WaitExplainer {
     ///   reason.
     func earlierRun(_ command: Command, beside worker: Session? = nil) -> WaitReason? {
         guard command.type == CommandType.exec else { return nil }
-        let lock = LockProbe(path: instance.directory.run.execLock(command.id))
+        let lock = LockProbe(path: queue.directory.run.execLock(command.id))
         guard lock.isHeld else { return nil }
         // A guardian is a child of its worker's launcher. The kernel may hide the holder of a lock.
         if let worker {

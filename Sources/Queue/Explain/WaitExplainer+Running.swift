@@ -35,12 +35,12 @@ extension WaitExplainer {
     /// The file system of the store has no room, so that no worker can store that a command begins or ends.
     func fullDisk() -> WaitReason? {
         var facts = statvfs()
-        guard statvfs(instance.directory.path, &facts) == 0 else { return nil }
+        guard statvfs(queue.directory.path, &facts) == 0 else { return nil }
         let free = Int64(clamping: UInt64(facts.f_bavail) * UInt64(facts.f_frsize))
         guard free < Self.minFree else { return nil }
         return WaitReason(
             "disk",
-            "the file system of the data directory \(instance.directory.path) has \(free) bytes left, so that no progress can "
+            "the file system of the data directory \(queue.directory.path) has \(free) bytes left, so that no progress can "
                 + "be stored", threshold: "\(Self.minFree) bytes",
             remedy: "Make room there; everything goes on by itself then")
     }

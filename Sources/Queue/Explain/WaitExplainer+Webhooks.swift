@@ -6,7 +6,7 @@ extension WaitExplainer {
     /// The endpoint of a webhook is paused: its messages wait, uncharged.
     func pausedEndpoint(_ command: Command) throws(StoreError) -> WaitReason? {
         guard command.type == CommandType.webhook else { return nil }
-        let paused = try instance.webhookEndpoints().filter { !$0.state.isActive || !$0.state.gone.isEmpty }
+        let paused = try queue.webhookEndpoints().filter { !$0.state.isActive || !$0.state.gone.isEmpty }
         guard !paused.isEmpty else { return nil }
         let payload = try store.payload(command.id).flatMap { try? JSONValue(parsing: $0) }
         let named = payload?["endpoint"]?.string

@@ -33,7 +33,7 @@ extension WaitExplainer {
 
     /// No running worker executes commands of this type.
     func type(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
-        let infos = try instance.workerInfos()
+        let infos = try queue.workerInfos()
         var types: Set<String> = []
         for session in alive {
             // A worker that has not stored its types yet may execute any.

@@ -7,19 +7,19 @@ package import Store
 /// Finds the reasons why a command does not run, the nearest first. Reads the store and the locks, and
 /// changes neither.
 package struct WaitExplainer {
-    let instance: Instance
+    let queue: QueueAccess
     let now: Timestamp
     /// The links as the coordinator reports them, or as the last one left them.
     let links: [LinkReport]
     /// Of the command, where it runs and its coordinator answers.
     let progress: CommandProgress?
 
-    var store: any CommandStore { instance.store }
+    var store: any CommandStore { queue.store }
 
     package init(
-        instance: Instance, links: [LinkReport] = [], progress: CommandProgress? = nil, now: Timestamp = .now
+        queue: QueueAccess, links: [LinkReport] = [], progress: CommandProgress? = nil, now: Timestamp = .now
     ) {
-        self.instance = instance
+        self.queue = queue
         self.links = links
         self.progress = progress
         self.now = now
@@ -80,22 +80,22 @@ package struct WaitExplainer {
     private func running(_ command: Command) throws(StoreError) -> WaitReason {
         let seat = command.seat ?? 0
         let session = try store.sessions().first { $0.seat == seat }
-        let isAlive = session.map { instance.isAlive($0) } ?? false
+        let isAlive = session.map { queue.isAlive($0) } ?? false
         let worker = "worker \(seat)" + (session.map { ", pid \($0.pid)" } ?? "")
         guard isAlive else {
             return WaitReason(
                 "worker", "\(worker) had claimed it and is dead", threshold: "a living worker",
-                remedy: instance.coordinator.isHeld
+                remedy: queue.coordinator.isHeld
                     ? "The coordinator releases it within a second"
                     : "A coordinator releases it when it starts: “sluice up”")
         }
-        if let session, instance.isFrozen(session) {
+        if let session, queue.isFrozen(session) {
             return WaitReason(
                 "frozen", "\(worker) executes it, and its control group is frozen",
                 threshold: "a group that is not frozen",
                 remedy: "It goes on when the group is thawed, as by “docker unpause”")
         }
-        if let stalled = session.flatMap({ instance.stalled($0) }) {
+        if let stalled = session.flatMap({ queue.stalled($0) }) {
             return WaitReason(
                 "worker", "\(worker) has claimed it, and makes no progress: \(stalled.clause)",
                 threshold: "progress of the worker",
@@ -121,7 +121,7 @@ package struct WaitExplainer {
 
     private func waiting(_ command: Command) throws(StoreError) -> [WaitReason] {
         var reasons: [WaitReason] = []
-        for pause in try instance.pauses() where pause.covers(command) {
+        for pause in try queue.pauses() where pause.covers(command) {
             reasons.append(
                 WaitReason(
                     "pause", "\(pause.scope) paused since \(pause.since)", threshold: "no pause",
@@ -135,19 +135,19 @@ package struct WaitExplainer {
         if command.notBefore > now, !isHeldBack { reasons.append(tooEarly(command)) }
         if let reason = try link(command) { reasons.append(reason) }
         if let reason = fullDisk() { reasons.append(reason) }
-        if !instance.coordinator.isHeld {
+        if !queue.coordinator.isHeld {
             reasons.append(
                 WaitReason(
                     "coordinator", "no coordinator is running", threshold: "one",
                     remedy: "“sluice up” or “sluice coordinator” starts one"))
-        } else if let stalled = instance.stalledCoordinator {
+        } else if let stalled = queue.stalledCoordinator {
             reasons.append(
                 WaitReason(
                     "coordinator", "the coordinator makes no progress: \(stalled.clause)", threshold: "one that does",
                     remedy: stalled.remedy.prefix(1).uppercased() + stalled.remedy.dropFirst()))
         }
-        let alive = try store.sessions().filter { instance.isAlive($0) }
-        let stalled = alive.compactMap { instance.stalled($0) }
+        let alive = try store.sessions().filter { queue.isAlive($0) }
+        let stalled = alive.compactMap { queue.stalled($0) }
         if let first = stalled.first, stalled.count == alive.count {
             reasons.append(
                 WaitReason(

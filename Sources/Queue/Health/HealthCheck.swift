@@ -89,7 +89,7 @@ package struct HealthCheck {
         if findings.isEmpty, access(directory.path, F_OK) == 0 {
             findings.append(Finding("permissions", .ok, "no other user can read \(directory.path)"))
         }
-        if directory.run.socket(.offers(seat: Seat.maxCount - 1)).utf8.count > Instance.maxSocketPath {
+        if directory.run.socket(.offers(seat: Seat.maxCount - 1)).utf8.count > QueueAccess.maxSocketPath {
             findings.append(
                 Finding(
                     "sockets", .note,
@@ -266,15 +266,15 @@ package struct HealthCheck {
     // MARK: Processes
 
     private func processes(_ store: any CommandStore) -> [Finding] {
-        let instance = Instance(directory: directory, store: store)
-        let coordinator = instance.coordinator
+        let queue = QueueAccess(store, in: directory)
+        let coordinator = queue.coordinator
         let running =
-            instance.stalledCoordinator.map(Finding.init(stalled:))
+            queue.stalledCoordinator.map(Finding.init(stalled:))
             ?? Finding(
                 "coordinator", coordinator.isHeld ? .ok : .note,
                 coordinator.isHeld
                     ? "running\(coordinator.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
-        return [running] + sockets(isRunning: coordinator.isHeld) + workers(instance, isRunning: coordinator.isHeld)
+        return [running] + sockets(isRunning: coordinator.isHeld) + workers(queue, isRunning: coordinator.isHeld)
     }
 
     private func sockets(isRunning: Bool) -> [Finding] {
@@ -290,9 +290,9 @@ package struct HealthCheck {
         }
     }
 
-    private func workers(_ instance: Instance, isRunning: Bool) -> [Finding] {
+    private func workers(_ queue: QueueAccess, isRunning: Bool) -> [Finding] {
         do throws(StoreError) {
-            let workers = try instance.workers()
+            let workers = try queue.workers()
             let lost = workers.filter { $0.state == .lost }
             let stalled = workers.compactMap(\.stalled)
             return lost.map { worker in

@@ -7,14 +7,14 @@ internal import Synchronization
 
 /// The links of this moment: from a running coordinator, otherwise as the last one left them.
 package struct LinkSource {
-    private let instance: Instance
+    private let queue: QueueAccess
 
     /// A coordinator that sends nothing for this long is busy or gone. While a long snapshot arrives, the
     /// wait is repeated up to ``maxWaits`` times.
     private static let timeout = Duration.seconds(1)
     private static let maxWaits = 5
 
-    package init(_ instance: Instance) { self.instance = instance }
+    package init(_ queue: QueueAccess) { self.queue = queue }
 
     /// Every link in its order. Returns after a few milliseconds; after a second where the coordinator does
     /// not answer.
@@ -23,8 +23,8 @@ package struct LinkSource {
     /// The links that the reasons of a command depend on: those of its destination, or of the commands that it waits for, and
     /// the main uplink. The coordinator publishes no others for this reading.
     package func readings(for command: Command) async throws -> [LinkReport] {
-        let destinations = try await onThread("links") { [instance] () throws(StoreError) in
-            try WaitExplainer(instance: instance).linkDestinations(of: command)
+        let destinations = try await onThread("links") { [queue] () throws(StoreError) in
+            try WaitExplainer(queue: queue).linkDestinations(of: command)
         }
         return destinations.isEmpty ? [] : try await overview(of: destinations, limit: nil).shown
     }
@@ -35,11 +35,11 @@ package struct LinkSource {
     /// - Parameter destinations: of the links; nil: every link.
     private func overview(of destinations: Set<Destination>?, limit: Int?) async throws -> LinkOverview {
         let names = destinations.map { $0.map(\.text).sorted() + [LinkKey(.uplink(""), .up).name] }
-        let isRunning = await onThread("links") { [instance] () throws(Never) in instance.coordinator.isHeld }
+        let isRunning = await onThread("links") { [queue] () throws(Never) in queue.coordinator.isHeld }
         let live = isRunning ? try await live(names) : nil
-        let (overrides, stored) = try await onThread("links") { [instance] () throws(StoreError) in
-            let overrides = try instance.overrides().filter { destinations?.contains($0.key) ?? true }
-            return (LinkOverrides(overrides), live == nil ? try instance.storedLinks(named: names) : nil)
+        let (overrides, stored) = try await onThread("links") { [queue] () throws(StoreError) in
+            let overrides = try queue.overrides().filter { destinations?.contains($0.key) ?? true }
+            return (LinkOverrides(overrides), live == nil ? try queue.storedLinks(named: names) : nil)
         }
         if let stored {
             return overrides.overview(limit: limit) { stored.visit($0) }
@@ -66,7 +66,7 @@ package struct LinkSource {
     private func live(_ names: [String]?) async throws -> LinkCollector? {
         let snapshot = Snapshot()
         let (events, continuation) = AsyncStream.makeStream(of: SluiceEvent.self)
-        let feed = try EventFeed(directory: instance.directory, prefixes: Self.prefixes(names)) { frame in
+        let feed = try EventFeed(directory: queue.directory, prefixes: Self.prefixes(names)) { frame in
             guard let event = SluiceEvent(frame: Array(frame)) else { return }
             if event.isSnapshot { snapshot.events.add(1, ordering: .relaxed) }
             continuation.yield(event)

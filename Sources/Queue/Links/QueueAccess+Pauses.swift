@@ -5,11 +5,6 @@ internal import Wire
 
 /// Pauses of people: nothing new begins; running commands continue.
 extension QueueAccess {
-    /// The pauses, by their keys.
-    package func pauses() throws(StoreError) -> [Pause] {
-        Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
-    }
-
     /// Pauses, in one transaction. It acts at once.
     /// - Returns: the pause that holds, and whether it is new: an earlier one of the same scope keeps its time.
     package func pause(_ pause: Pause) throws(StoreError) -> (pause: Pause, isNew: Bool) {
@@ -28,7 +23,8 @@ extension QueueAccess {
     /// - Parameter scope: of the pause that ends; its time does not count. Nil: every pause.
     /// - Returns: those that have ended.
     package func resume(_ scope: Pause?) throws(StoreError) -> [Pause] {
-        let ended = try pauses().filter { scope == nil || $0.key == scope?.key }
+        let stored = Pause.parse(try store.settings(prefix: SettingKey.pausePrefix))
+        let ended = stored.filter { scope == nil || $0.key == scope?.key }
         guard !ended.isEmpty else { return [] }
         try store.set(ended.map { ($0.key, nil) }, timeout: WriteTimeout.foreground)
         hint(.settingsChanged, [])
@@ -39,7 +35,7 @@ extension QueueAccess {
     package func remindOfSettings() { hint(.settingsChanged, []) }
 }
 
-extension Instance {
+extension QueueAccess {
     /// The number of commands under a pause that living workers hold. Those of a dead worker do not run.
     package func running(under pause: Pause) throws(StoreError) -> Int {
         let alive = Set(try store.sessions().filter { isAlive($0) }.map(\.epoch))

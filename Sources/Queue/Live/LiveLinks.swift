@@ -15,15 +15,15 @@ package struct LiveLinks {
     ///   - limit: of links shown.
     ///   - isLive: whether a coordinator runs.
     package mutating func overview(
-        _ instance: Instance, _ collector: WatchCollector, limit: Int, isLive: Bool
+        _ queue: QueueAccess, _ collector: WatchCollector, limit: Int, isLive: Bool
     ) throws(StoreError) -> LinkOverview {
-        let overrides = LinkOverrides(try instance.overrides())
+        let overrides = LinkOverrides(try queue.overrides())
         if isLive {
             stored = nil
             return collector.links(limit: limit, overrides: overrides)
         }
         if let stored, stored.overrides == overrides, stored.limit == limit { return stored.overview }
-        let links = try instance.storedLinks()
+        let links = try queue.storedLinks()
         let overview = overrides.overview(limit: limit) { links.visit($0) }
         stored = (overrides, limit, overview)
         return overview

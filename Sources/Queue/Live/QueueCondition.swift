@@ -22,17 +22,17 @@ package struct QueueCondition: Sendable {
     ///   - links: of this moment.
     ///   - uploadProblem: why the door refuses uploads of any size.
     package init(
-        _ instance: Instance, links: [LinkReport], uploadProblem: String? = nil, now: Timestamp = .now
+        _ queue: QueueAccess, links: [LinkReport], uploadProblem: String? = nil, now: Timestamp = .now
     ) throws(StoreError) {
-        let workers = try instance.workers()
+        let workers = try queue.workers()
         stalled =
-            [instance.stalledCoordinator, instance.stalledDoor].compactMap(\.self) + workers.compactMap(\.stalled)
-        lockedShards = instance.lockedShards()
-        fullDisks = DiskRoom.problems(instance.directory) + [uploadProblem].compactMap(\.self)
-        let counts = try instance.store.counts()
+            [queue.stalledCoordinator, queue.stalledDoor].compactMap(\.self) + workers.compactMap(\.stalled)
+        lockedShards = queue.lockedShards()
+        fullDisks = DiskRoom.problems(queue.directory) + [uploadProblem].compactMap(\.self)
+        let counts = try queue.store.counts()
         guard counts[.new] + counts[.error] > 0 else { return }
-        causes = try instance.waitCauses(
-            links: links, others: try instance.readyDestinations(), workers: workers, now: now)
+        causes = try queue.waitCauses(
+            links: links, others: try queue.readyDestinations(), workers: workers, now: now)
     }
 
     /// A sentence for each problem that is not the destinations', with its remedy.
@@ -59,7 +59,7 @@ package struct QueueCondition: Sendable {
     }
 }
 
-extension Instance {
+extension QueueAccess {
     /// The coordinator, where it holds its lock and makes no progress.
     package var stalledCoordinator: StalledProcess? { stalled("coordinator", .coordinator) }
 

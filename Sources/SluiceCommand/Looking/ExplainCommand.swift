@@ -32,11 +32,10 @@ struct ExplainCommand: AsyncParsableCommand {
         guard let command = try queue.command(try queue.id(of: id)) else {
             throw ExitError(.input, "there is no command \(id) in \(data.path)")
         }
-        let instance = queue.instance
-        let links = try await LinkSource(instance).readings(for: command)
+        let links = try await LinkSource(queue).readings(for: command)
         let progress =
-            command.status == .sent && command.destination != .none ? await instance.progress(of: command.id) : nil
-        let explainer = WaitExplainer(instance: instance, links: links, progress: progress)
+            command.status == .sent && command.destination != .none ? await queue.progress(of: command.id) : nil
+        let explainer = WaitExplainer(queue: queue, links: links, progress: progress)
         let explanation = Explanation(
             of: command, reasons: try explainer.reasons(of: command),
             proxy: try await proxy(for: command, queue.directory), errorOutput: try queue.errorOutput(of: command),

@@ -85,7 +85,7 @@ struct ListCommand: ParsableCommand {
         if !printer.messages.isEmpty {
             Output.flush()
             // Once, because the reason of each message names the endpoint only.
-            for (endpoint, sentence) in try queue.instance.pausedEndpoints()
+            for (endpoint, sentence) in try queue.pausedEndpoints()
             where printer.messages.contains(endpoint.origin) {
                 Diagnostics.say(sentence)
             }

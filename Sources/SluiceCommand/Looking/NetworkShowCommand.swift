@@ -14,7 +14,7 @@ struct NetworkShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try data.queue()
-        let source = LinkSource(queue.instance)
+        let source = LinkSource(queue)
         let overview = try await source.overview(limit: print.json ? nil : links.limit)
         if print.json {
             for link in overview.shown { Output.line(link.json.bytes) }

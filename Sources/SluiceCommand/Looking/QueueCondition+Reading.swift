@@ -7,8 +7,8 @@ internal import Uploads
 extension QueueCondition {
     /// Reads the links too.
     static func read(_ data: DataOptions, _ queue: QueueAccess) async throws -> QueueCondition {
-        let links = try await LinkSource(queue.instance).readings()
-        return try QueueCondition(queue.instance, links: links, uploadProblem: await uploadProblem(data, queue))
+        let links = try await LinkSource(queue).readings()
+        return try QueueCondition(queue, links: links, uploadProblem: await uploadProblem(data, queue))
     }
 
     /// Why the door refuses uploads of any size, or would refuse them; nil where there is no spool.

@@ -55,13 +55,12 @@ struct StatusCommand: AsyncParsableCommand {
     private static let maxCauses = 10
 
     private func overview(_ queue: QueueAccess) async throws -> JSONValue {
-        let instance = queue.instance
         let counts = try queue.counts()
-        let coordinator = instance.coordinator
-        let links = try await LinkSource(instance).readings()
+        let coordinator = queue.coordinator
+        let links = try await LinkSource(queue).readings()
         var members: [JSONValue.Member] = [
             .init("counts", .object(CommandStatus.allCases.map { .init($0.name, .integer(Int64(counts[$0]))) })),
-            .init("workers", .array(try instance.workers().map(\.json))),
+            .init("workers", .array(try queue.workers().map(\.json))),
             .init("links", .array(links.map(\.json))),
             .init(
                 "coordinator",
@@ -71,28 +70,28 @@ struct StatusCommand: AsyncParsableCommand {
                         .init("pid", coordinator.pid.map { .integer(Int64($0)) } ?? .null),
                         .init(
                             "stalledSince",
-                            instance.stalledCoordinator?.since.map { .string($0.description) } ?? .null),
+                            queue.stalledCoordinator?.since.map { .string($0.description) } ?? .null),
                         .init(
                             "events",
-                            instance.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
+                            queue.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
                     ])),
             .init(
                 "door",
-                !instance.door.isHeld
+                !queue.door.isHeld
                     ? .null
                     : .object([
-                        .init("pid", instance.door.pid.map { .integer(Int64($0)) } ?? .null),
-                        .init("url", try instance.doorURL().map { .string($0) } ?? .null),
+                        .init("pid", queue.door.pid.map { .integer(Int64($0)) } ?? .null),
+                        .init("url", try queue.doorURL().map { .string($0) } ?? .null),
                     ])),
-            .init("paused", .array(try instance.pauses().map(\.json))),
+            .init("paused", .array(try queue.pauses().map(\.json))),
             .init("clockHold", try queue.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
         let condition = try QueueCondition(
-            instance, links: links, uploadProblem: await QueueCondition.uploadProblem(data, queue))
+            queue, links: links, uploadProblem: await QueueCondition.uploadProblem(data, queue))
         members.append(.init("waiting", .array(condition.causes.map(\.json))))
-        members += try instance.relations().members
+        members += try queue.relations().members
         members += [
-            .init("pausedEndpoints", .array(try instance.pausedEndpoints().map { Self.json($0.endpoint) })),
+            .init("pausedEndpoints", .array(try queue.pausedEndpoints().map { Self.json($0.endpoint) })),
             .init("backup", queue.backupTime.map { .string($0.description) } ?? .null),
             // Last, because the members above may find one.
             .init(
@@ -116,30 +115,29 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func show(_ queue: QueueAccess) async throws {
-        let instance = queue.instance
         let counts = try queue.counts()
-        let coordinator = instance.coordinator
+        let coordinator = queue.coordinator
         Output.line("data         \(queue.directory.path) (\(queue.shardCount) shards)")
         let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
-        let stalled = instance.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }
+        let stalled = queue.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }
         Output.line(
             "coordinator  \(stalled ?? (coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”"))"
         )
-        if coordinator.isHeld, let endpoint = instance.eventsEndpoint(coordinator: coordinator) {
+        if coordinator.isHeld, let endpoint = queue.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
-        let door = instance.door
+        let door = queue.door
         if door.isHeld {
-            let facts = [door.pid.map { "pid \($0)" }, try instance.doorURL()].compactMap(\.self)
-            let stalled = instance.stalledDoor.map { "\($0.clause); \($0.remedy)" }
+            let facts = [door.pid.map { "pid \($0)" }, try queue.doorURL()].compactMap(\.self)
+            let stalled = queue.stalledDoor.map { "\($0.clause); \($0.remedy)" }
             Output.line("door         " + (stalled ?? (["running"] + facts).joined(separator: ", ")))
         }
         if let hold = try queue.clockHold() { Output.line("clock        \(hold.sentence(now: .now))") }
-        for pause in try instance.pauses() { Output.line("paused       \(pause.sentence)") }
-        for (_, sentence) in try instance.pausedEndpoints() { Output.line("paused       \(sentence)") }
-        let overview = try await LinkSource(instance).overview(limit: links.limit)
+        for pause in try queue.pauses() { Output.line("paused       \(pause.sentence)") }
+        for (_, sentence) in try queue.pausedEndpoints() { Output.line("paused       \(sentence)") }
+        let overview = try await LinkSource(queue).overview(limit: links.limit)
         let condition = try QueueCondition(
-            instance, links: overview.shown, uploadProblem: await QueueCondition.uploadProblem(data, queue))
+            queue, links: overview.shown, uploadProblem: await QueueCondition.uploadProblem(data, queue))
         for worker in condition.stalled where worker.name.hasPrefix("worker") {
             Output.line("stalled      \(worker.name): \(worker.clause); \(worker.remedy)")
         }
@@ -157,10 +155,10 @@ struct StatusCommand: AsyncParsableCommand {
         }
 
         let width = Output.isTerminal ? Terminal.size.columns : Int.max
-        let relations = RelationRows(try instance.relations(), now: .now, columns: min(width, 1000)).lines
+        let relations = RelationRows(try queue.relations(), now: .now, columns: min(width, 1000)).lines
         if !relations.isEmpty { Output.line("") }
         for line in relations { Output.line(line) }
-        let workers = Self.table(try instance.workers())
+        let workers = Self.table(try queue.workers())
         if !workers.isEmpty { Output.line("") }
         for line in workers { Output.line(line) }
         if overview.count > 0 {

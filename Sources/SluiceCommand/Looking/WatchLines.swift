@@ -37,11 +37,10 @@ struct WatchLines {
 
     /// Reads the store once a second, on a thread of its own because that blocks.
     private func look() {
-        let instance = queue.instance
         var last = RelationOverview()
         while true {
             // A read that fails is tried again; `sluice status` names the problem.
-            if let overview = try? instance.relations(), overview != last {
+            if let overview = try? queue.relations(), overview != last {
                 last = overview
                 Output.line(
                     JSONValue.object(

@@ -115,10 +115,9 @@ final class WatchLive: Sendable {
     }
 
     private func lookOnce() {
-        let instance = queue.instance
-        let coordinator = instance.coordinator
+        let coordinator = queue.coordinator
         // Before the second ends, so that the traffic of this second is shown.
-        let links = Result { try overview(instance, isLive: coordinator.isHeld) }
+        let links = Result { try overview(queue, isLive: coordinator.isHeld) }
         let rates = collector.second()
         let seen: Seen
         do {
@@ -149,10 +148,10 @@ final class WatchLive: Sendable {
     }
 
     /// - Parameter isLive: a coordinator runs, so that links come from its events.
-    private func overview(_ instance: Instance, isLive: Bool) throws -> LinkOverview {
+    private func overview(_ queue: QueueAccess, isLive: Bool) throws -> LinkOverview {
         let limit = showsAllLinks ? max(Terminal.size.rows, LinkOverview.maxShown) : LinkOverview.maxShown
         return try links.withLock { links in
-            try links.overview(instance, collector, limit: limit, isLive: isLive)
+            try links.overview(queue, collector, limit: limit, isLive: isLive)
         }
     }
 }
@@ -169,14 +168,13 @@ private struct Seen {
         _ queue: QueueAccess, _ collector: WatchCollector, links: LinkOverview,
         _ descriptions: borrowing Mutex<RunningDescriptions>
     ) throws {
-        let instance = queue.instance
         let all = try queue.counts()
         counts = Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, all[$0]) })
         workers = try descriptions.withLock { descriptions in
-            try instance.workers(collector, &descriptions)
+            try queue.workers(collector, &descriptions)
         }
         self.links = links
-        pauses = try instance.pauses().map(\.sentence)
-        relations = try instance.relations()
+        pauses = try queue.pauses().map(\.sentence)
+        relations = try queue.relations()
     }
 }

@@ -34,7 +34,7 @@ struct PauseCommand: AsyncParsableCommand {
             isNew ? "paused; “\(entry.resume)” lets it go on" : "was paused before, since \(entry.since)")
         if wait {
             Output.flush()
-            try await PauseWaiter(queue.instance, queue, entry).run()
+            try await PauseWaiter(queue, entry).run()
         }
     }
 

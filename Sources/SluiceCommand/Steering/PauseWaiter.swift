@@ -6,7 +6,6 @@ internal import Synchronization
 
 /// `pause --wait`: returns when no worker runs a command that the pause covers.
 struct PauseWaiter {
-    private let instance: Instance
     private let queue: QueueAccess
     private let pause: Pause
 
@@ -14,8 +13,7 @@ struct PauseWaiter {
     /// A worker may have claimed an offer right before it heard of the pause.
     private static let quiet: Duration = .seconds(1)
 
-    init(_ instance: Instance, _ queue: QueueAccess, _ pause: Pause) {
-        self.instance = instance
+    init(_ queue: QueueAccess, _ pause: Pause) {
         self.queue = queue
         self.pause = pause
     }
@@ -26,8 +24,8 @@ struct PauseWaiter {
         var lastSeen = MonotonicTime.now
         var hasSaid = false
         while true {
-            let running = try await onThread("pause-wait") { [instance, pause] () -> Int in
-                try instance.running(under: pause)
+            let running = try await onThread("pause-wait") { [queue, pause] () -> Int in
+                try queue.running(under: pause)
             }
             count.withLock { $0 = running }
             if running > 0 {
@@ -35,7 +33,7 @@ struct PauseWaiter {
                 if !hasSaid { Diagnostics.say("waiting: \(Self.words(running)) running") }
                 hasSaid = true
                 Diagnostics.showStatus { _ in "\(Self.words(running)) running" }
-            } else if MonotonicTime.now - lastSeen >= Self.quiet || !instance.coordinator.isHeld {
+            } else if MonotonicTime.now - lastSeen >= Self.quiet || !queue.coordinator.isHeld {
                 Diagnostics.clearStatus()
                 return
             } else {

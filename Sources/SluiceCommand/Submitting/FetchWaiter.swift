@@ -33,7 +33,6 @@ struct FetchWaiter {
     /// probed, needs no second.
     private func held() async throws -> String {
         let queue = try data.queue()
-        let instance = queue.instance
         var last: String?
         while true {
             try await Task.sleep(for: Self.interval)
@@ -41,8 +40,8 @@ struct FetchWaiter {
                 last = nil
                 continue
             }
-            let links = try await LinkSource(instance).readings(for: command)
-            let reasons = try WaitExplainer(instance: instance, links: links).reasons(of: command)
+            let links = try await LinkSource(queue).readings(for: command)
+            let reasons = try WaitExplainer(queue: queue, links: links).reasons(of: command)
             let lasting = reasons.first {
                 Self.lasting.contains($0.name) && command.status == .new || $0.name == "backoff"
             }

@@ -8,7 +8,7 @@ enum DoorLogin {
     /// - Returns: the link, which opens one session within 10 minutes. Nil while no door listens.
     /// - Throws: ``ExitError`` where the token of the machine cannot be used.
     static func link(_ queue: QueueAccess) throws -> String? {
-        guard let url = try queue.instance.doorURL() else { return nil }
+        guard let url = try queue.doorURL() else { return nil }
         let directory = queue.directory
         guard let text = TextFile.read(directory.doorToken)?.prefix(while: { $0 != "\n" }),
             let token = try? AccessToken(parsing: text)

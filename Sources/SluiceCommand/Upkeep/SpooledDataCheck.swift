@@ -28,7 +28,7 @@ struct SpooledDataCheck {
         guard let queue = try? QueueAccess(opening: directory) else { return [] }
         let door = directory.run.probe(.door)
         let running =
-            queue.instance.stalledDoor.map(Finding.init(stalled:))
+            queue.stalledDoor.map(Finding.init(stalled:))
             ?? Finding(
                 "door", door.isHeld ? .ok : .note,
                 door.isHeld

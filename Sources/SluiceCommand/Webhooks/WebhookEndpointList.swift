@@ -15,7 +15,7 @@ struct WebhookEndpointList {
     let entries: [Entry]
 
     init(_ options: DataOptions, _ queue: QueueAccess) async throws {
-        let stored = try queue.instance.webhookEndpoints()
+        let stored = try queue.webhookEndpoints()
         let configured = try await ConfigurationFile(options, queue.directory).webhooks.origins
         entries =
             configured.map { name, origin in

@@ -8,14 +8,14 @@ import Testing
 
 @testable import Queue
 
-@Suite struct InstanceTests {
+@Suite struct ProcessReadingTests {
     @Test func `a worker is lost when its seat's lock is free, and ready while it is held`() throws {
         try InspectionRig.with { rig in
-            #expect(try rig.instance.workers().isEmpty)
+            #expect(try rig.queue.workers().isEmpty)
             try rig.openSession()
-            #expect(try rig.instance.workers().map(\.state) == [.lost])
+            #expect(try rig.queue.workers().map(\.state) == [.lost])
             let seat = try rig.takeSeat()
-            #expect(try rig.instance.workers().map(\.state) == [.ready])
+            #expect(try rig.queue.workers().map(\.state) == [.ready])
             withExtendedLifetime(seat) {}
         }
     }
@@ -27,7 +27,7 @@ import Testing
             for (stored, expected) in [(pid, 16), (pid + 1, nil)] as [(Int32, Int?)] {
                 let info = WorkerInfo(pid: stored, concurrency: 16, types: ["noop"])
                 try rig.store.set(SettingKey.worker(seat: 0), to: info.setting)
-                #expect(try rig.instance.workers().first?.concurrency == expected)
+                #expect(try rig.queue.workers().first?.concurrency == expected)
             }
         }
     }
@@ -36,7 +36,7 @@ import Testing
         try InspectionRig.with { rig in
             try rig.openSession()
             let commands = try (0..<20).map { _ in try rig.claim(rig.submit()) }
-            let worker = try #require(try rig.instance.workers().first)
+            let worker = try #require(try rig.queue.workers().first)
             #expect(worker.inFlight == 20)
             #expect(worker.claims.count == rig.store.shardCount)
             #expect(Set(worker.running.map(\.id)) == Set(commands.map(\.id)))
@@ -45,9 +45,9 @@ import Testing
 
     @Test func `the coordinator runs while its lock is held`() throws {
         try InspectionRig.with { rig in
-            #expect(!rig.instance.coordinator.isHeld)
+            #expect(!rig.queue.coordinator.isHeld)
             let lock = try #require(try rig.directory.run.take(.coordinator))
-            #expect(rig.instance.coordinator.isHeld)
+            #expect(rig.queue.coordinator.isHeld)
             withExtendedLifetime(lock) {}
         }
     }
@@ -61,7 +61,7 @@ import Testing
             ]
             for entry in entries { try rig.store.set(entry.key, to: entry.since) }
             try rig.store.set("pause.sometimes.*", to: since)
-            let read = try rig.instance.pauses()
+            let read = try rig.queue.pauses()
             #expect(read.count == 2)
             #expect(read.allSatisfy { entries.contains($0) })
             #expect(entries[0].scope == "everything")
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `events have an endpoint in run`() throws {
         try InspectionRig.with { rig in
-            let endpoint = rig.instance.eventsEndpoint(coordinator: rig.instance.coordinator)
+            let endpoint = rig.queue.eventsEndpoint(coordinator: rig.queue.coordinator)
             #expect(endpoint == "ipc://\(rig.directory.run.path)/events.sock")
         }
     }
@@ -82,7 +82,7 @@ import Testing
     @Test func `links without a coordinator are those that the last one stored`() async throws {
         let rig = try await links()
         defer { rig.place.remove() }
-        let links = try await LinkSource(rig.instance).readings()
+        let links = try await LinkSource(rig.queue).readings()
         #expect(links.map(\.destination) == ["http://b.example:80", "http://a.example:80"])
         #expect(links.map(\.level) == [.offline, .poor])
     }
@@ -95,10 +95,10 @@ import Testing
         try rig.store.set(SettingKey.network(destination), to: setting.setting)
         let named = LinkOverrideSetting(LinkOverride(isOffline: true), since: rig.now)
         try rig.store.set(SettingKey.network(InspectionRig.origin), to: named.setting)
-        let links = try await LinkSource(rig.instance).readings()
+        let links = try await LinkSource(rig.queue).readings()
         #expect(links.first { $0.destination == destination.text }?.maxRate == 250_000)
         #expect(links.first { $0.destination == InspectionRig.origin.text }?.isForced == true)
-        let overview = try await LinkSource(rig.instance).overview(limit: 1)
+        let overview = try await LinkSource(rig.queue).overview(limit: 1)
         #expect(overview.shown.count == 1 && overview.count == 3)
     }
 

@@ -2,7 +2,7 @@ package import Commands
 package import Console
 internal import Host
 
-extension Instance {
+extension QueueAccess {
     /// A worker reports four times a second.
     private static let progressTimeout: Duration = .milliseconds(800)
 

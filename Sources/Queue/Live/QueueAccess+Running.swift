@@ -2,7 +2,7 @@ internal import Commands
 package import Console
 package import Store
 
-extension Instance {
+extension QueueAccess {
     /// The workers, and the names and the progress of their commands.
     /// - Parameters:
     ///   - collector: has the progress of events; that of other commands is forgotten.

@@ -6,19 +6,11 @@ package import NetworkControl
 package import Settings
 package import Store
 
-/// The processes of a data directory, as its locks and its store show them. Shards that cannot be read are
-/// left out.
-package struct Instance: Sendable {
+/// The processes of a data directory, as its locks and its store show them, and the settings that concern them. Shards that
+/// cannot be read are left out.
+extension QueueAccess {
     /// Commands that are listed of each shard.
     private static let maxListed = 4096
-
-    package let directory: DataDirectory
-    package let store: any CommandStore
-
-    package init(directory: DataDirectory, store: any CommandStore) {
-        self.directory = directory
-        self.store = store
-    }
 
     // MARK: Processes
 
@@ -125,6 +117,7 @@ package struct Instance: Sendable {
 
     // MARK: Settings
 
+    /// The pauses, by their keys.
     package func pauses() throws(StoreError) -> [Pause] {
         Pause.parse(try store.settingsIfUsable(prefix: SettingKey.pausePrefix))
     }

@@ -4,7 +4,7 @@ internal import Host
 package import NetworkControl
 package import Store
 
-extension Instance {
+extension QueueAccess {
     /// The destinations that have ready commands, also those that no coordinator has seen yet. The cost grows with their
     /// number.
     func readyDestinations() throws(StoreError) -> Set<Destination> {
