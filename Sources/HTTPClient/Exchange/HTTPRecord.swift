@@ -32,15 +32,17 @@ package struct HTTPRecord: Sendable {
     package var usedKeptConnection = false
     /// The connection was a kept one and ended before the first byte of a response.
     package var keptConnectionEnded = false
-    /// The peer had acknowledged a part of the body, as far as the last measurement shows.
+    /// The peer had acknowledged more than ``firstBytes`` of the body, as far as the last measurement shows.
     package var wasUnderWay = false
+    /// Bytes of a body that a kernel takes for a server that has closed the connection and does not read them: 64 KiB.
+    package static let firstBytes: Int64 = 64 << 10
     /// Why the request ended early; nil where it did not.
     package var error: (any Error)?
 
     package init() {}
 
-    /// Whether a kept connection was closed by the peer or given up before any of the body had arrived. Most
-    /// likely the server has seen nothing of the request.
+    /// Whether a kept connection was closed by the peer or given up before more of the body had arrived than its kernel
+    /// takes. Most likely the server has seen nothing of the request, and to send it again costs little.
     package var failedOnStaleConnection: Bool { lostKeptConnection && !wasUnderWay }
 
     /// Whether a kept connection was closed by the peer or given up. The server may have seen a part of the

@@ -277,7 +277,7 @@ final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
         isFinished = true
         if connection != nil { active.value -= 1 }
         record.keptConnectionEnded = end.keptConnectionEnded
-        record.wasUnderWay = acknowledged > 0
+        record.wasUnderWay = acknowledged > HTTPRecord.firstBytes
         record.sentBytes = offset - start
         switch end.error {
         case nil: record.isComplete = true

@@ -26,6 +26,10 @@ extension QueueAccess {
         return try store.settingsIfUsable(prefix: SettingKey.doorURL)[SettingKey.doorURL]
     }
 
+    /// Tells other processes the address of the pages of the door.
+    /// - Parameter url: nil while it does not listen.
+    package func setDoorURL(_ url: String?) throws(StoreError) { try store.set(SettingKey.doorURL, to: url) }
+
     /// Whether the worker of a session lives. A coordinator that holds a seat's lock is releasing the
     /// commands of the worker that died there.
     package func isAlive(_ session: Session) -> Bool {

@@ -51,10 +51,6 @@ extension QueueAccess {
         try store.set([(SettingKey.doorReady, "\(now)")], timeout: timeout)
     }
 
-    /// Tells other processes the address of the pages of the door.
-    /// - Parameter url: nil while it does not listen.
-    package func setDoorURL(_ url: String?) throws(StoreError) { try store.set(SettingKey.doorURL, to: url) }
-
     /// The newest command in each of some statuses.
     package func newest(in statuses: [CommandStatus]) throws(StoreError) -> [CommandStatus: Command] {
         var newest: [CommandStatus: Command] = [:]
