@@ -3,7 +3,6 @@ internal import CLinux
 internal import Commands
 internal import Dispatch
 internal import Glibc
-internal import Queue
 
 /// Checks everything that needs no thread before the first one is started: where the process may have none, libdispatch waits
 /// for ever.

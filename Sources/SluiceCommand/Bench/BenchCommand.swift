@@ -3,7 +3,6 @@ internal import CLinux
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Queue
 
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

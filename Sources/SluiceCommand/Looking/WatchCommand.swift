@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Queue
 
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

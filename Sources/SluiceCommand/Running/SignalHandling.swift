@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import Glibc
-internal import Queue
 internal import Synchronization
 
 /// The signals SIGINT, SIGTERM and SIGHUP of a command that is not a service: the process ends, and submitted

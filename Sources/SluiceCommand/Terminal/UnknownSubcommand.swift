@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Commands
-internal import Queue
 
 /// A word in the place of a subcommand that is not one, such as a mistyped one or that of another program.
 enum UnknownSubcommand {

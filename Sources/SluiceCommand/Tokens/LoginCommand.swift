@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Commands
-internal import Queue
 
 struct LoginCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

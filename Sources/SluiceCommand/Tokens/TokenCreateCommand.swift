@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
-internal import Queue
 
 struct TokenCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

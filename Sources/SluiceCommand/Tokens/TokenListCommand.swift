@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Door
-internal import Queue
 
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
