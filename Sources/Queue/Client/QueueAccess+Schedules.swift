@@ -113,9 +113,8 @@ extension QueueAccess {
         let round = try store.fireSchedule(named: name, now: now)
         let ids = round.changes.flatMap(\.ids)
         let (changed, requested) = round.effects.hints(without: nil)
-        // The coordinator finds the others when its window runs low.
         for (kind, ids) in [
-            (Hint.Kind.cancelRequested, requested), (.changed, changed), (.ready, Array(ids.prefix(256))),
+            (Hint.Kind.cancelRequested, requested), (.changed, changed), (.ready, Array(ids.prefix(Hint.maxBulkCount))),
         ]
         where !ids.isEmpty { hint(kind, ids) }
         return (ids, round.problems.first)

@@ -120,15 +120,12 @@ extension QueueAccess {
     ) -> [Result<Submission, SluiceError>] {
         let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
         let accepted = results.compactMap { try? $0.get() }
-        // The coordinator finds the others when its window runs low, and by its sweep.
         for (kind, ids) in [(Hint.Kind.ready, accepted.map(\.id)), (.changed, accepted.flatMap(\.changed))]
         where !ids.isEmpty {
-            hint(kind, Array(ids.prefix(Self.maxHints)))
+            hint(kind, Array(ids.prefix(Hint.maxBulkCount)))
         }
         return results.map { $0.mapError(SluiceError.init) }
     }
-
-    private static var maxHints: Int { 256 }
 
     /// Tells producers how to read the payloads of types. Equal rules are not written.
     package func setRules(_ rules: [String: PayloadRule]) throws(StoreError) {

@@ -97,10 +97,10 @@ public final class SluiceClient: Sendable {
         open?.deliver(frame)
     }
 
-    /// Sends hints about commands that were submitted without the client. The first 256 are enough: the
-    /// coordinator finds the others when its window runs low.
+    /// Sends hints about commands that were submitted without the client. The first ``Hint/maxBulkCount`` are
+    /// enough: the coordinator finds the others when its window runs low.
     package func hint(ready ids: [CommandID]) {
-        if !ids.isEmpty { batcher.send(.ready, Array(ids.prefix(256))) }
+        if !ids.isEmpty { batcher.send(.ready, Array(ids.prefix(Hint.maxBulkCount))) }
     }
 
     // MARK: Reading

@@ -5,13 +5,10 @@ internal import Synchronization
 package import Wire
 
 extension Effects {
-    /// Commands of effects that get hints. The coordinator finds more by its sweep.
-    private static let maxHints = 256
-
     /// The commands that a coordinator should hear of: those that were changed, and those whose workers must be told of
     /// a cancellation request.
     func hints(without id: CommandID?) -> (changed: [CommandID], requested: [CommandID]) {
-        let changed = events.lazy.map(\.transition.id).filter { $0 != id }.prefix(Self.maxHints)
+        let changed = events.lazy.map(\.transition.id).filter { $0 != id }.prefix(Hint.maxBulkCount)
         return (Array(changed), requests.lazy.map(\.id).filter { $0 != id })
     }
 }

@@ -16,6 +16,9 @@ package struct Hint: Sendable, Equatable {
 
     /// Ids in one hint, at most. The coordinator's sweep finds the rest of a larger bulk.
     package static let maxCount = 4096
+    /// Commands of one submit or change that get a hint. They fill the window of the coordinator, which finds the others
+    /// when it runs low, and by its sweep.
+    package static let maxBulkCount = 256
 
     package init(_ kind: Kind, _ ids: [CommandID] = []) {
         self.kind = kind
