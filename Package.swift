@@ -184,13 +184,14 @@ let package = Package(
                 "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", "Uploads",
                 log,
             ] + http),
-        module(
-            "DoorAPI",
-            [
+        .target(
+            name: "DoorAPI",
+            dependencies: [
                 "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient", "NetworkControl", "Operations",
                 "Queue", "Settings", "Uploads", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
-            ] + http),
+            ] + http,
+            resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
         module(
             "DoorMetrics",
             [
