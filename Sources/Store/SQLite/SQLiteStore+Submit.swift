@@ -16,6 +16,7 @@ extension SQLiteStore {
         // Computed before a transaction begins, because other writers wait for its end.
         var digests = [[UInt8]?](repeating: nil, count: drafts.count)
         var remote: [Int: [RemoteDependency]] = [:]
+        let bytes = drafts.map(\.shardByte)
         let limits = LimitCheck(drafts, in: self)
         for (index, draft) in drafts.enumerated() {
             if let problem = draft.problem ?? draft.timeProblem(now: now) ?? draft.dependencyProblem
@@ -36,7 +37,7 @@ extension SQLiteStore {
                 results[index] = .failure(error)
             }
         }
-        // Each further round moves drafts without a unique key from a shard that turned out unusable, whose WAL is full, or
+        // Each further round moves drafts that may go to any shard from a shard that turned out unusable, whose WAL is full, or
         // in which another process commits, to the other shards. Eight producers on eight shards mostly meet at one.
         var busy: Set<Int> = []
         while !waiting.isEmpty {
@@ -45,19 +46,19 @@ extension SQLiteStore {
             let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
             var batches = shards.map { _ in [PendingInsert]() }
             var candidates = isFree.contains(true) ? isFree : isUsable
-            if drafts.count == 1, drafts[0].uniqueKey == nil, candidates.contains(true) {
+            if drafts.count == 1, bytes[0] == nil, candidates.contains(true) {
                 let shard = affinity.withLock { $0.next(among: candidates, using: &random) }
                 candidates = candidates.indices.map { $0 == shard }
             }
             for index in waiting {
-                let id = newID(for: drafts[index], now: now, candidates: candidates, &random)
+                let id = newID(bytes[index], now: now, candidates: candidates, &random)
                 batches[id.shard(of: shardCount)].append(
                     PendingInsert(index: index, id: id, digest: digests[index], remote: remote[index] ?? []))
             }
             waiting = []
             // A single draft moves to another shard at once. A batch waits briefly, unless its shard is known to be locked.
             let timeout = batches.indices.map { shard in
-                guard mayMove, batches[shard].contains(where: { drafts[$0.index].uniqueKey == nil }) else {
+                guard mayMove, batches[shard].contains(where: { bytes[$0.index] == nil }) else {
                     return WriteTimeout.foreground
                 }
                 return drafts.count == 1 || shards[shard].isLocked ? .zero : WriteTimeout.batch
@@ -78,7 +79,7 @@ extension SQLiteStore {
                     let isFull = error.code == .overloaded && isFree.contains(true)
                     if isFull { busy.insert(shard) }
                     for pending in batches[shard] {
-                        if becameUnusable || isFull, drafts[pending.index].shardByte == nil {
+                        if becameUnusable || isFull, bytes[pending.index] == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
@@ -113,11 +114,13 @@ extension SQLiteStore {
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
 
     /// Draws an id, and with it the shard.
-    /// - Parameter candidates: for each shard, whether a command without a unique key may go there.
+    /// - Parameters:
+    ///   - byte: its last byte; nil for a command that may go to any shard.
+    ///   - candidates: for each shard, whether such a command may go there.
     private func newID(
-        for draft: CommandDraft, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
+        _ byte: UInt8?, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
     ) -> CommandID {
-        if let byte = draft.shardByte { return CommandID(now: now, shardByte: byte, using: &random) }
+        if let byte { return CommandID(now: now, shardByte: byte, using: &random) }
         var id = CommandID(now: now, shardByte: nil, using: &random)
         // Where every shard is unusable, the insert reports it.
         guard candidates.contains(true) else { return id }

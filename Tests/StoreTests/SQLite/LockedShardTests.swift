@@ -87,6 +87,20 @@ import Testing
         #expect(ids.count == 41 && ids[40].shard(of: 4) == 1)
     }
 
+    @Test func `a draft with an ordering key sleeps until its locked shard is free`() async throws {
+        let fixture = try TemporaryStore()
+        let store = try fixture.store(shards: 4)
+        let draft = CommandDraft.noop.with { $0.orderingKey = "customer-7" }
+        let shard = try #require(store.shard(of: draft))
+        let probe = try SQLiteProbe(fixture.data.shard(shard))
+        try probe.run("BEGIN IMMEDIATE")
+        async let submitted = onThread("keyed") { store.submit([draft], allowUnknownTypes: false, now: .now) }
+        try await until("its waiting") { Self.isWaiting("keyed") }
+        try probe.run("COMMIT")
+        let id = try await submitted[0].get().id
+        #expect(id.shard(of: 4) == shard)
+    }
+
     @Test func `a locked shard does not keep a reap from the other shards`() throws {
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 4)
