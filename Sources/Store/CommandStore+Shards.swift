@@ -1,5 +1,3 @@
-package import Commands
-
 /// Work on the usable shards of a store. A shard that is damaged, foreign or missing must not stop the
 /// others.
 extension CommandStore {
@@ -14,9 +12,6 @@ extension CommandStore {
             return nil
         }
     }
-
-    /// The shard of a draft with a unique key; nil where the draft may go to any.
-    package func shard(of draft: CommandDraft) -> Int? { draft.shardByte.map { Int($0) & (shardCount - 1) } }
 
     /// Opens a session in every usable shard.
     package func open(_ session: Session) throws(StoreError) {

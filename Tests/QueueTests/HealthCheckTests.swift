@@ -85,7 +85,7 @@ import Testing
                     var draft = CommandDraft.noop
                     draft.uniqueKey = "key \(number) \(CommandID())"
                     draft.dependencies = parents
-                    guard rig.store.shard(of: draft) == shard else { continue }
+                    guard rig.store.router.shard(of: draft) == shard else { continue }
                     return try rig.store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
                 }
                 throw Missed("no key leads to shard \(shard)")

@@ -14,7 +14,7 @@ import Testing
         guard let shard else { return draft }
         for attempt in 0..<10_000 {
             draft.uniqueKey = "\(number)-\(attempt)"
-            if rig.store.shard(of: draft) == shard { return draft }
+            if rig.store.router.shard(of: draft) == shard { return draft }
         }
         throw Missed("no key belongs to shard \(shard)")
     }
@@ -29,7 +29,7 @@ import Testing
                 for number in 0..<96 {
                     // Twelve of each shard, and a third without a key.
                     let draft = try draft(rig, shard: number % 3 == 0 ? nil : number % 8, number)
-                    let shard = rig.store.shard(of: draft) ?? 8
+                    let shard = rig.store.router.shard(of: draft) ?? 8
                     group.addTask {
                         for result in await client.submit(bulk: [draft]) { _ = try result.get() }
                         acknowledged.change { $0[shard, default: 0] += 1 }
@@ -51,7 +51,7 @@ import Testing
             for (number, id) in ids.enumerated() {
                 let id = try #require(id)
                 #expect(try rig.store.payload(id) == Array("{\"echo\":\(number)}".utf8))
-                if let shard = rig.store.shard(of: drafts[number]) { #expect(id.shard(of: 8) == shard) }
+                if let shard = rig.store.router.shard(of: drafts[number]) { #expect(id.shard(of: 8) == shard) }
             }
             // The same bulk again finds the commands with keys.
             let again = await rig.client.submit(bulk: drafts).map { try? $0.get() }

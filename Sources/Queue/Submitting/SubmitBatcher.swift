@@ -67,7 +67,7 @@ actor SubmitBatcher {
     private nonisolated func submit(
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, then resume: @escaping @Sendable (Results) -> Void
     ) {
-        let shards = drafts.map { store.shard(of: $0) }
+        let shards = drafts.map { store.router.shard(of: $0) }
         let first = shards.first ?? nil
         guard shards.contains(where: { $0 != first }) else {
             return add(.init(drafts: drafts, allowUnknownTypes: allowUnknownTypes, resume: resume), to: first)

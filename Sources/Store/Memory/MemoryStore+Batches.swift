@@ -13,8 +13,7 @@ extension MemoryStore {
             throw .unknownType(unknown.draft.type, known: types)
         }
         var random = BufferedRandom()
-        let byte = UInt8(truncatingIfNeeded: random.next())
-        let ids = (0...batch.callbacks.count).map { _ in CommandID(now: now, shardByte: byte, using: &random) }.sorted()
+        let ids = router.newIDs(1 + batch.callbacks.count, now: now, using: &random)
         let count = shardCount
         for shard in 0..<count {
             try withShard(shard) { shard in

@@ -2,7 +2,7 @@ package import Commands
 
 extension MemoryStore {
     package func schedule(_ name: String) throws(StoreError) -> StoredSchedule? {
-        try withShard(shard(ofSchedule: name)) { $0.schedules[name] }
+        try withShard(router.shard(ofSchedule: name)) { $0.schedules[name] }
     }
 
     package func schedules() throws(StoreError) -> [StoredSchedule] {
@@ -14,7 +14,7 @@ extension MemoryStore {
     package func changeSchedule(
         _ name: String, _ body: (StoredSchedule?) throws(StoreError) -> StoredSchedule?
     ) throws(StoreError) {
-        try withShard(shard(ofSchedule: name)) { shard throws(StoreError) in
+        try withShard(router.shard(ofSchedule: name)) { shard throws(StoreError) in
             shard.schedules[name] = try body(shard.schedules[name])
         }
     }
@@ -34,8 +34,6 @@ extension MemoryStore {
             return round
         }
     }
-
-    private func shard(ofSchedule name: String) -> Int { Int(UniqueKey.shardByte(of: name)) & (shardCount - 1) }
 }
 
 extension MemoryShard: ScheduleRows {

@@ -27,7 +27,7 @@ extension MemoryStore {
     }
 
     package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
-        try withShard(Int(shardByte) & (shardCount - 1)) { $0.holder(of: key, at: now)?.id }
+        try withShard(router.shard(of: shardByte)) { $0.holder(of: key, at: now)?.id }
     }
 
     package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {

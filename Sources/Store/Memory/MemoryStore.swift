@@ -53,7 +53,7 @@ package final class MemoryStore: CommandStore {
                 guard allowUnknownTypes || state.types.contains(draft.type) else {
                     return .failure(.unknownType(draft.type, known: state.types))
                 }
-                let id = CommandID(now: now, shardByte: draft.shardByte, using: &random)
+                let id = router.newID(draft.shardByte, now: now, using: &random)
                 do throws(StoreError) {
                     let remote = try draft.remoteDependencies(shardCount: shardCount) { id throws(StoreError) in
                         try RemoteParent(id, &state.shards[id.shard(of: shardCount)])
@@ -75,10 +75,8 @@ package final class MemoryStore: CommandStore {
         if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
-        let byte = draft.shardByte ?? UInt8(truncatingIfNeeded: random.next())
-        let ids = (0...plan.nodes.count + plan.flow.callbacks.count).map { _ in
-            CommandID(now: now, shardByte: byte, using: &random)
-        }
+        let ids = router.newIDs(
+            1 + plan.nodes.count + plan.flow.callbacks.count, draft.shardByte, now: now, using: &random)
         let types = types()
         if !allowUnknownTypes, let unknown = plan.drafts.first(where: { !types.contains($0.type) }) {
             throw .unknownType(unknown.type, known: types)

@@ -2,7 +2,7 @@ package import Commands
 
 extension SQLiteStore {
     package func schedule(_ name: String) throws(StoreError) -> StoredSchedule? {
-        try shard(ofSchedule: name).use { connection throws(StoreError) in
+        try shards[router.shard(ofSchedule: name)].use { connection throws(StoreError) in
             connection.version < Schema.firstWithRelations ? nil : try connection.schedule(name)
         }
     }
@@ -21,7 +21,7 @@ extension SQLiteStore {
     package func changeSchedule(
         _ name: String, _ body: (StoredSchedule?) throws(StoreError) -> StoredSchedule?
     ) throws(StoreError) {
-        try shard(ofSchedule: name).write { connection throws(StoreError) in
+        try shards[router.shard(ofSchedule: name)].write { connection throws(StoreError) in
             if let problem = try connection.prepareForRelations() { throw problem }
             // One that cannot be read can be put again.
             let old = try connection.schedules(connection.statement(.schedule, name)).found.first
@@ -60,10 +60,6 @@ extension SQLiteStore {
         var result = round
         result.effects = round.effects.followed(by: others)
         return result
-    }
-
-    private func shard(ofSchedule name: String) -> Shard {
-        shards[Int(UniqueKey.shardByte(of: name)) & (shardCount - 1)]
     }
 }
 

@@ -37,31 +37,22 @@ extension SQLiteStore {
                 results[index] = .failure(error)
             }
         }
-        // Each further round moves drafts that may go to any shard from a shard that turned out unusable, whose WAL is full, or
-        // in which another process commits, to the other shards. Eight producers on eight shards mostly meet at one.
-        var busy: Set<Int> = []
+        var rounds = SubmitRounds(count: drafts.count)
         while !waiting.isEmpty {
-            let isUsable = shards.map { $0.problem == nil }
-            let isFree = isUsable.indices.map { isUsable[$0] && !busy.contains($0) }
-            let mayMove = isFree.contains(true) && (drafts.count > 1 || busy.count <= shardCount / 2)
-            var batches = shards.map { _ in [PendingInsert]() }
-            var candidates = isFree.contains(true) ? isFree : isUsable
+            var candidates = rounds.begin(shards.map { .init(isUsable: $0.problem == nil, isLocked: $0.isLocked) })
             if drafts.count == 1, bytes[0] == nil, candidates.contains(true) {
                 let shard = affinity.withLock { $0.next(among: candidates, using: &random) }
                 candidates = candidates.indices.map { $0 == shard }
             }
+            var batches = shards.map { _ in [PendingInsert]() }
             for index in waiting {
-                let id = newID(bytes[index], now: now, candidates: candidates, &random)
+                let id = router.newID(bytes[index], among: candidates, now: now, using: &random)
                 batches[id.shard(of: shardCount)].append(
                     PendingInsert(index: index, id: id, digest: digests[index], remote: remote[index] ?? []))
             }
             waiting = []
-            // A single draft moves to another shard at once. A batch waits briefly, unless its shard is known to be locked.
             let timeout = batches.indices.map { shard in
-                guard mayMove, batches[shard].contains(where: { bytes[$0.index] == nil }) else {
-                    return WriteTimeout.foreground
-                }
-                return drafts.count == 1 || shards[shard].isLocked ? .zero : WriteTimeout.batch
+                rounds.timeout(of: shard, canMove: batches[shard].contains { bytes[$0.index] == nil })
             }
             for (shard, outcome) in insert(
                 drafts, batches, timeout: timeout, allowUnknownTypes: allowUnknownTypes, now: now)
@@ -71,15 +62,11 @@ extension SQLiteStore {
                     for (pending, submission) in zip(batches[shard], submissions) {
                         results[pending.index] = submission
                     }
-                case .failure(let error) where error.code == .busy && timeout[shard] < WriteTimeout.foreground:
-                    busy.insert(shard)
-                    waiting += batches[shard].map(\.index)
                 case .failure(let error):
-                    let becameUnusable = isUsable[shard] && shards[shard].problem != nil && isUsable.contains(true)
-                    let isFull = error.code == .overloaded && isFree.contains(true)
-                    if isFull { busy.insert(shard) }
+                    let moved = rounds.failed(
+                        shard, error.code, after: timeout[shard], isUsable: shards[shard].problem == nil)
                     for pending in batches[shard] {
-                        if becameUnusable || isFull, bytes[pending.index] == nil {
+                        if moved == .all || moved == .withoutKey && bytes[pending.index] == nil {
                             waiting.append(pending.index)
                         } else {
                             results[pending.index] = .failure(error)
@@ -112,21 +99,6 @@ extension SQLiteStore {
     }
 
     private typealias Outcome = Result<[Result<Submission, StoreError>], StoreError>
-
-    /// Draws an id, and with it the shard.
-    /// - Parameters:
-    ///   - byte: its last byte; nil for a command that may go to any shard.
-    ///   - candidates: for each shard, whether such a command may go there.
-    private func newID(
-        _ byte: UInt8?, now: Timestamp, candidates: [Bool], _ random: inout BufferedRandom
-    ) -> CommandID {
-        if let byte { return CommandID(now: now, shardByte: byte, using: &random) }
-        var id = CommandID(now: now, shardByte: nil, using: &random)
-        // Where every shard is unusable, the insert reports it.
-        guard candidates.contains(true) else { return id }
-        while !candidates[id.shard(of: shardCount)] { id = CommandID(now: now, shardByte: nil, using: &random) }
-        return id
-    }
 
     private func insert(
         _ drafts: [CommandDraft], _ batches: [[PendingInsert]], timeout: [Duration], allowUnknownTypes: Bool,

@@ -3,7 +3,7 @@ package import Commands
 extension ScheduleStore {
     /// Submits what a schedule submits now, whatever its times and the commands before it; its next time stays.
     package func fireSchedule(named name: String, now: Timestamp) throws(StoreError) -> ScheduleRound {
-        let shard = Int(UniqueKey.shardByte(of: name)) & (shardCount - 1)
+        let shard = router.shard(ofSchedule: name)
         return try fireSchedules(shard: shard, .named(name), now: now, limit: 1) { schedule, _ in
             let state = schedule.state
             var decision = ScheduleDecision(since: state.since, last: state.last)

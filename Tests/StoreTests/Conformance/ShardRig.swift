@@ -18,7 +18,7 @@ struct ShardRig {
     func draft(in shard: Int, _ change: (inout CommandDraft) -> Void = { _ in }) throws -> CommandDraft {
         for number in 0... {
             let draft = CommandDraft.noop.with { $0.uniqueKey = "key \(number) \(CommandID())" }
-            if store.shard(of: draft) == shard { return draft.with(change) }
+            if store.router.shard(of: draft) == shard { return draft.with(change) }
         }
         throw Missed("no key leads to shard \(shard)")
     }

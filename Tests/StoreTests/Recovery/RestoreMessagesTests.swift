@@ -28,7 +28,7 @@ import Testing
     ) throws -> CommandID {
         for number in 0... {
             let draft = CommandDraft.noop.with { $0.uniqueKey = "key \(number) \(CommandID())" }.with(change)
-            guard store.shard(of: draft) == shard else { continue }
+            guard store.router.shard(of: draft) == shard else { continue }
             return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
         }
         throw Missed("no key leads to shard \(shard)")

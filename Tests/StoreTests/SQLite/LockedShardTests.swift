@@ -91,7 +91,7 @@ import Testing
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 4)
         let draft = CommandDraft.noop.with { $0.orderingKey = "customer-7" }
-        let shard = try #require(store.shard(of: draft))
+        let shard = try #require(store.router.shard(of: draft))
         let probe = try SQLiteProbe(fixture.data.shard(shard))
         try probe.run("BEGIN IMMEDIATE")
         async let submitted = onThread("keyed") { store.submit([draft], allowUnknownTypes: false, now: .now) }

@@ -9,8 +9,7 @@ extension SQLiteStore {
             throw problem
         }
         var random = BufferedRandom()
-        let byte = usableByte(using: &random)
-        let ids = (0...batch.callbacks.count).map { _ in CommandID(now: now, shardByte: byte, using: &random) }.sorted()
+        let ids = router.newIDs(1 + batch.callbacks.count, among: usable, now: now, using: &random)
         let home = ids[0].shard(of: shardCount)
         let count = shardCount
         // The batch comes last, so that it has all its parts from the beginning. A part without a batch has no members.

@@ -8,11 +8,8 @@ extension SQLiteStore {
         if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
         var random = BufferedRandom()
-        let byte = draft.shardByte ?? usableByte(using: &random)
-        // In the order of the turns, so that the indices of ids are written and changed page after page.
-        let ids = (0...plan.nodes.count + plan.flow.callbacks.count).map { _ in
-            CommandID(now: now, shardByte: byte, using: &random)
-        }.sorted()
+        let ids = router.newIDs(
+            1 + plan.nodes.count + plan.flow.callbacks.count, draft.shardByte, among: usable, now: now, using: &random)
         let shard = shards[ids[0].shard(of: shardCount)]
         try shard.checkWALLimit(timeout: WriteTimeout.foreground)
         return try shard.write { connection throws(StoreError) in
@@ -31,13 +28,8 @@ extension SQLiteStore {
         }
     }
 
-    /// A random last byte of ids, of a shard that can be used.
-    func usableByte(using random: inout BufferedRandom) -> UInt8 {
-        let usable = shards.indices.filter { shards[$0].problem == nil }
-        guard let shard = usable.randomElement(using: &random) else { return 0 }
-        let group = random.next() & 0xFF
-        return UInt8(truncatingIfNeeded: group & ~UInt64(shardCount - 1) | UInt64(shard))
-    }
+    /// Whether each shard can be used, as far as known.
+    var usable: [Bool] { shards.map { $0.problem == nil } }
 
     package func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
         let shard = try self.shard(shard)

@@ -36,7 +36,7 @@ extension SQLiteStore {
                 try connection.ids(from: part.smallest, through: part.greatest, limit: limit)
             }
         }.flatMap { $0 }
-        let shard = Int(part.lastByte) & (shardCount - 1)
+        let shard = router.shard(of: part.lastByte)
         return beginnings + (try idsInShards([shard], containing: part, atEnd: true, limit: limit))
     }
 

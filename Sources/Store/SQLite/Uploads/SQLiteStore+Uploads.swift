@@ -36,7 +36,7 @@ extension SQLiteStore {
     }
 
     package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
-        try shard(Int(shardByte) & (shardCount - 1)).use { connection throws(StoreError) in
+        try shard(router.shard(of: shardByte)).use { connection throws(StoreError) in
             let found = try connection.statement(.byUniqueKey, key.type, key.orderingKey, key.key)
                 .first(UniqueKeyHolder.init)
             guard let found, !found.hasLapsed(at: now) || connection.isClockHeld else { return nil }
