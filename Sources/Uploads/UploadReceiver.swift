@@ -1,7 +1,7 @@
 package import Commands
 internal import Store
 
-/// Takes the bytes of one request. The body of ``UploadService/append(_:to:_:)`` uses it, one call after the other.
+/// Takes the bytes of one request. The body of ``UploadService/append(_:to:admits:progress:_:)`` uses it, one call after the other.
 package protocol UploadReceiver: AnyObject {
     /// Adds bytes. Call ``flush()`` after each.
     func add(_ bytes: UnsafeRawBufferPointer)

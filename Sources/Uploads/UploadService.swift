@@ -34,6 +34,8 @@ package protocol UploadService: Sendable {
     func upload(_ id: CommandID) async throws(UploadError) -> Upload
     /// Takes the bytes of one request. An earlier request to the same upload is stopped first.
     /// - Parameters:
+    ///   - admits: gets the upload, once more where an earlier request was stopped since, and says whether this request may
+    ///     go on. Otherwise nothing is stopped or read, and the upload is returned as it is.
     ///   - progress: called with each offset that becomes durable while the request runs. It must not block.
     ///   - receive: reads the request, and throws where it was cut: what came is kept then. It runs in a task that is
     ///     cancelled when another request takes the upload over.
@@ -42,7 +44,8 @@ package protocol UploadService: Sendable {
     ///   `complete`, `noSpace`, `checksumMismatch` or `digestMismatch` for other bytes than the client has stated,
     ///   `inconsistentStatement`, and `keyConflict` for a repeat whose bytes are not those of the upload.
     func append(
-        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
+        _ request: UploadAppend, to id: CommandID, admits: @Sendable (Upload) -> Bool,
+        progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload
     /// Ends an upload and deletes its bytes.

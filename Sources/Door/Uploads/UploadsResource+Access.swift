@@ -7,9 +7,13 @@ extension UploadsResource {
     /// The upload of the path, which the request may use: its own, or any with a scope.
     /// - Throws: a problem with 404 for the upload of another token, the same as for one that does not exist.
     func find(_ request: DoorRequest, or scope: Scope? = nil) async throws -> Upload {
+        try await find(id(of: request), for: request.principal, or: scope)
+    }
+
+    func id(of request: DoorRequest) throws(Problem) -> CommandID {
         let text = request.parameters["id"] ?? ""
         guard let id = CommandID(text) else { throw UploadProblems.notFound(text) }
-        return try await find(id, for: request.principal, or: scope)
+        return id
     }
 
     func find(_ id: CommandID, for principal: Principal?, or scope: Scope? = nil) async throws -> Upload {
@@ -19,13 +23,26 @@ extension UploadsResource {
         } catch let error as UploadError where error.code == .notFound {
             throw UploadProblems.notFound("\(id)")
         }
-        guard
-            principal.map({ $0.owns(upload) }) ?? (upload.facts.token == nil)
-                || scope.map({ principal?.scopes.contains($0) == true }) == true
-        else {
-            throw UploadProblems.notFound("\(id)")
-        }
+        if scope.map({ principal?.scopes.contains($0) == true }) != true { try checkOwner(of: upload, principal) }
         return upload
+    }
+
+    private func checkOwner(of upload: Upload, _ principal: Principal?) throws(Problem) {
+        guard principal.map({ $0.owns(upload) }) ?? (upload.facts.token == nil) else {
+            throw UploadProblems.notFound("\(upload.id)")
+        }
+    }
+
+    /// The check of a PATCH: it sends bytes to an upload of its token, whose route it may still use.
+    /// - Parameter check: of its protocol.
+    func appendCheck(
+        _ request: DoorRequest, _ check: @escaping @Sendable (Upload) throws -> Void = { _ in }
+    ) -> AppendCheck {
+        AppendCheck { upload in
+            try checkOwner(of: upload, request.principal)
+            try checkRoute(of: upload, request)
+            try check(upload)
+        }
     }
 
     /// Whether a token of the name that the request's token has created the upload.

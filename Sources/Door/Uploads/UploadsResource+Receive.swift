@@ -9,20 +9,26 @@ extension UploadsResource {
     typealias Receive = @Sendable (any UploadReceiver) async throws -> Void
 
     /// Lets the engine take the bytes of a request.
-    /// - Parameter progress: called with each offset that becomes durable meanwhile. It must not block.
-    /// - Throws: ``UploadError``, or the problem that `receive` threw.
+    /// - Parameters:
+    ///   - check: of a request that did not create the upload.
+    ///   - progress: called with each offset that becomes durable meanwhile. It must not block.
+    /// - Throws: ``UploadError``, the error of the check, or the problem that `receive` threw.
     func append(
-        _ append: UploadAppend, to id: CommandID, failure: ReceiveFailure = ReceiveFailure(),
-        progress: @escaping @Sendable (Int64) -> Void = { _ in }, _ receive: @escaping Receive
+        _ append: UploadAppend, to id: CommandID, checking check: AppendCheck? = nil,
+        failure: ReceiveFailure = ReceiveFailure(), progress: @escaping @Sendable (Int64) -> Void = { _ in },
+        _ receive: @escaping Receive
     ) async throws -> Upload {
+        let upload: Upload
+        let admits = { @Sendable upload in check?.admits(upload) ?? true }
         do {
-            return try await service.append(append, to: id, progress: progress) { receiver in
+            upload = try await service.append(append, to: id, admits: admits, progress: progress) { receiver in
                 do { try await receive(receiver) } catch {
                     failure.record(error)
                     throw error
                 }
             }
         } catch {
+            if check != nil, error.code == .notFound { throw UploadProblems.notFound("\(id)") }
             // The engine knows only that the body was cut.
             guard error.code == .interrupted else { throw error }
             if let problem = failure.problem { throw problem }
@@ -30,6 +36,8 @@ extension UploadsResource {
             throw UploadError(
                 .interrupted, "\(Self.slowBody); \(offset) bytes are kept. Go on from there.", offset: offset)
         }
+        try check?.get()
+        return upload
     }
 
     /// An upload that a request has created, or an earlier one with its idempotency key: that one may still run, on a

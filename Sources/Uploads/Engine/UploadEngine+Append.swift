@@ -6,30 +6,56 @@ internal import Synchronization
 
 extension UploadEngine {
     package func append(
-        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void = { _ in },
+        _ request: UploadAppend, to id: CommandID, admits: @Sendable (Upload) -> Bool = { _ in true },
+        progress: @escaping @Sendable (Int64) -> Void = { _ in },
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         let signal = StopSignal()
-        let number = await turns.begin(id) { signal.stop() }
-        appendBegan()
+        let number: Int
+        if let free = await turns.beginIfFree(id, stop: { signal.stop() }) {
+            number = free
+        } else {
+            // A request that may not go on stops no other one.
+            let upload = try await loadLiving(id)
+            guard admits(upload) else { return upload }
+            number = await turns.begin(id) { signal.stop() }
+        }
         let result: Result<Upload, UploadError>
         do throws(UploadError) {
-            result = .success(try await take(request, id, signal, progress, receive))
+            let upload = try await loadLiving(id)
+            result = .success(
+                admits(upload) ? try await count(request, upload, signal, progress, receive) : upload)
         } catch {
             result = .failure(error)
-            statistics.failed(error)
-            if let cause = error.cause { warn(cause) }
         }
-        appendEnded()
         await turns.end(id, number)
         return try result.get()
     }
 
-    private func take(
-        _ request: UploadAppend, _ id: CommandID, _ signal: StopSignal, _ progress: @escaping @Sendable (Int64) -> Void,
+    /// Takes the bytes of a request that has the turn, and counts it.
+    /// - Parameter upload: as the store has it now.
+    private func count(
+        _ request: UploadAppend, _ upload: Upload, _ signal: StopSignal,
+        _ progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
-        let upload = try await load(id)
+        appendBegan()
+        defer { appendEnded() }
+        do throws(UploadError) {
+            return try await take(request, upload, signal, progress, receive)
+        } catch {
+            statistics.failed(error)
+            if let cause = error.cause { warn(cause) }
+            throw error
+        }
+    }
+
+    private func take(
+        _ request: UploadAppend, _ upload: Upload, _ signal: StopSignal,
+        _ progress: @escaping @Sendable (Int64) -> Void,
+        _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
+    ) async throws(UploadError) -> Upload {
+        let id = upload.id
         switch try request.continuation(of: upload) {
         case .answered: return upload
         case .complete(let sha256): return try await compare(upload, sha256, request, signal, receive)

@@ -157,18 +157,16 @@ package final class UploadEngine: UploadService {
 
     package func upload(_ id: CommandID) async throws(UploadError) -> Upload {
         let number = await turns.begin(id)
-        let result = await Result { () async throws(UploadError) in try await load(id) }
+        let result = await Result { () async throws(UploadError) in try await loadLiving(id) }
         await turns.end(id, number)
         let upload = try result.get()
-        guard upload.state != .ended else { throw .ended(upload) }
         try await requireFile(of: upload)
         return upload
     }
 
     /// An upload with the offset that is durable now. A request that sends bytes to it goes on.
     package func peek(_ id: CommandID) async throws(UploadError) -> Upload {
-        let upload = try await load(id)
-        guard upload.state != .ended else { throw .ended(upload) }
+        let upload = try await loadLiving(id)
         try await requireFile(of: upload)
         return upload
     }
@@ -193,6 +191,13 @@ package final class UploadEngine: UploadService {
         }
         guard let found else { throw .notFound(id) }
         return found
+    }
+
+    /// - Throws: `gone` for an upload that has ended.
+    func loadLiving(_ id: CommandID) async throws(UploadError) -> Upload {
+        let upload = try await load(id)
+        guard upload.state != .ended else { throw .ended(upload) }
+        return upload
     }
 
     func commit(_ write: UploadWrite, offset: Int64? = nil) async throws(UploadError) -> UploadChange {

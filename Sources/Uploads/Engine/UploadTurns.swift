@@ -33,6 +33,16 @@ actor UploadTurns {
             }
             await withCheckedContinuation { holders[id]?.waiters.append($0) }
         }
+        return hold(id, stop)
+    }
+
+    /// As ``begin(_:stop:)``, without stopping another request.
+    /// - Returns: nil where another request uses the upload.
+    func beginIfFree(_ id: CommandID, stop: @escaping @Sendable () -> Void) -> Int? {
+        holders[id] == nil ? hold(id, stop) : nil
+    }
+
+    private func hold(_ id: CommandID, _ stop: (@Sendable () -> Void)?) -> Int {
         lastNumber += 1
         holders[id] = Holder(number: lastNumber, stop: stop)
         return lastNumber

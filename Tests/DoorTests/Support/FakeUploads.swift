@@ -85,7 +85,7 @@ final class FakeUploads: UploadService {
                 bytes.withUnsafeBytes { receiver.add($0) }
                 try await receiver.flush()
             }
-            return try await append(request, to: upload.id, progress: { _ in }, receive)
+            return try await append(request, to: upload.id, admits: { _ in true }, progress: { _ in }, receive)
         } catch {
             // Nothing remains of it.
             state.withLock { $0.uploads[upload.id] = nil }
@@ -122,10 +122,12 @@ final class FakeUploads: UploadService {
     }
 
     func append(
-        _ request: UploadAppend, to id: CommandID, progress: @escaping @Sendable (Int64) -> Void,
+        _ request: UploadAppend, to id: CommandID, admits: @Sendable (Upload) -> Bool,
+        progress: @escaping @Sendable (Int64) -> Void,
         _ receive: @escaping @Sendable (any UploadReceiver) async throws -> Void
     ) async throws(UploadError) -> Upload {
         try begin(.append)
+        if let known = stored(id), known.state != .ended, !admits(known) { return known }
         if request.isRepeat, request.size == 0, request.completion != .atEnd, let known = stored(id) { return known }
         var upload = try check(request, id)
         let known = request.isRepeat ? bytes(id) : []

@@ -230,6 +230,15 @@ struct TusUploadTests {
         #expect(try await patch(created.path, 0, "hello world").status == 409)
     }
 
+    @Test func `a PATCH leaves the reading of its row to the append`() async throws {
+        let created = try await create()
+        #expect(try await patch(created.path, 0, "hello ").status == 204)
+        #expect(try await patch(created.path, 6, "world").status == 204)
+        // The answer to a repeat does not take a second look either.
+        #expect(try await patch(created.path, 11, "").status == 204)
+        #expect(client.uploads.calls == [.create, .append, .append, .append])
+    }
+
     @Test func `a chunked PATCH is taken, and an empty chunked one repeats the last`() async throws {
         let created = try await create()
         let chunked = fields([.transferEncoding: "chunked", .uploadOffset: "0"], Self.patch)

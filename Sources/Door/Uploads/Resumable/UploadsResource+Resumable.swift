@@ -42,16 +42,14 @@ extension UploadsResource {
         let writer = writer(dialect, request)
         return try await reporting(writer) {
             let append = try ResumableReader.append(request.fields, dialect)
-            var upload = try await find(request)
-            try checkRoute(of: upload, request)
+            let check = appendCheck(request)
+            let upload: Upload
             do {
-                if upload.state == .complete {
-                    try await checkRepeated(append, upload, request)
-                } else {
-                    upload = try await receive(append, upload.id, writer, request)
-                }
+                upload = try await receive(append, id(of: request), check, writer, request)
+                if check.upload?.state == .complete { try await checkRepeated(append, upload, request) }
             } catch let error as UploadError {
-                throw writer.problem(await endIfExceeded(error, upload), provided: append.offset)
+                guard let before = check.upload else { throw error }
+                throw writer.problem(await endIfExceeded(error, before), provided: append.offset)
             }
             guard upload.state == .complete else { return writer.appended(upload) }
             return writer.completed(upload, await completed(upload, request))
@@ -108,20 +106,21 @@ extension UploadsResource {
         {
             try await request.sendInterim(.uploadResumptionSupported, fields)
         }
-        return try await receive(append, upload.id, writer, request)
+        return try await receive(append, upload.id, nil, writer, request)
     }
 
     /// Takes the bytes of a request, and states the durable offset meanwhile to a client that understands 104.
     private func receive(
-        _ append: UploadAppend, _ id: CommandID, _ writer: ResumableWriter, _ request: DoorRequest
+        _ append: UploadAppend, _ id: CommandID, _ check: AppendCheck?, _ writer: ResumableWriter,
+        _ request: DoorRequest
     ) async throws -> Upload {
         let take: Receive = { try await Self.send(request.body, to: $0) }
-        guard options.sendsInterimResponses else { return try await self.append(append, to: id, take) }
+        guard options.sendsInterimResponses else { return try await self.append(append, to: id, checking: check, take) }
         let interim = InterimProgress { offset in
             guard let fields = writer.progress(offset) else { return }
             try await request.sendInterim(.uploadResumptionSupported, fields)
         }
-        return try await interim.during { try await self.append(append, to: id, progress: $0, take) }
+        return try await interim.during { try await self.append(append, to: id, checking: check, progress: $0, take) }
     }
 
     private func resumableFacts(

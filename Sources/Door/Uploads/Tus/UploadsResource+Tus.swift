@@ -16,20 +16,13 @@ extension UploadsResource {
     func appendTus(_ request: DoorRequest) async throws -> UploadReply {
         try await reportingTus {
             let append = try TusReader.append(request.fields)
-            let upload = try await find(request)
-            try checkRoute(of: upload, request)
-            if case .final = upload.facts.concatenation { throw TusReader.bodyOfFinal }
-            if upload.state == .complete {
-                let isEmpty = try await Self.isEmpty(request, size: append.size)
-                return try await answerComplete(append, upload, isEmpty: isEmpty, request)
+            let check = appendCheck(request) { upload in
+                if case .final = upload.facts.concatenation { throw TusReader.bodyOfFinal }
             }
-            do {
-                return await appended(try await self.append(append, to: upload.id, body(append, request)), request)
-            } catch let error as UploadError where error.code == .complete {
-                // Another request has completed it meanwhile. The body may have been read already.
-                let upload = try await find(request)
-                return try await answerComplete(append, upload, isEmpty: append.size == 0, request)
-            }
+            let upload = try await self.append(append, to: id(of: request), checking: check, body(append, request))
+            guard check.upload?.state == .complete else { return await appended(upload, request) }
+            let isEmpty = try await Self.isEmpty(request, size: append.size)
+            return try await answerComplete(append, upload, isEmpty: isEmpty, request)
         }
     }
 
