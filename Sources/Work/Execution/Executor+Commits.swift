@@ -7,7 +7,7 @@ internal import Wire
 
 /// Handles the outcomes of commits.
 extension Executor {
-    func committed(_ batch: GroupCommitter.Batch, shard: Int) {
+    func committed(_ batch: ExecutionCommitter.Batch, shard: Int) {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
         let now = MonotonicTime.now
         change { [self] state in
@@ -19,7 +19,7 @@ extension Executor {
         }
     }
 
-    private func failed(_ batch: GroupCommitter.Batch, shard: Int) {
+    private func failed(_ batch: ExecutionCommitter.Batch, shard: Int) {
         if let error = batch.error, commitErrors.withLock({ $0.isNew(error, now: .now) }) {
             logger.error(
                 "A commit failed: \(error.message)",

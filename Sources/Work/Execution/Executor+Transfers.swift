@@ -10,7 +10,9 @@ extension Executor {
     func takeTransfers(elapsed: Duration, _ body: @escaping @Sendable (Transfers) -> Void) {
         change { [self] state in
             let (transfers, offsets) = state.takeTransfers(seconds: elapsed.seconds)
-            for write in offsets { committers[write.id.shard(of: committers.count)].addToNextCommit(write) }
+            for write in offsets {
+                committers[write.id.shard(of: committers.count)].addToNextCommit(write, of: write.id)
+            }
             body(transfers)
         }
     }

@@ -46,7 +46,7 @@ final class Executor: Sendable {
     }
 
     let registry: OperationRegistry
-    let committers: [GroupCommitter]
+    let committers: [ExecutionCommitter]
     /// Nil leaves payloads as they are.
     private let references: PayloadReferences?
     private let uploads: SpooledUploads?
@@ -68,7 +68,7 @@ final class Executor: Sendable {
     ///   - observer: hears of the steps of executions; nil: they are not observed.
     ///   - publish: sends an event of an execution, from any thread.
     init(
-        registry: OperationRegistry, committers: [GroupCommitter], concurrency: Int, logger: Logger,
+        registry: OperationRegistry, committers: [ExecutionCommitter], concurrency: Int, logger: Logger,
         startedExecutions: sending StartedExecutions?, references: PayloadReferences? = nil,
         uploads: SpooledUploads? = nil,
         operationExecutor: (any TaskExecutor)? = nil, observer: (any ExecutionObserver)? = nil,

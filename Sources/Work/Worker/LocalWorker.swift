@@ -7,11 +7,11 @@ package import Wire
 
 /// A worker without a coordinator: it executes the commands that it is given, one at a time, on the path of every worker.
 ///
-/// It has no lock of a seat and no sockets, so it serves stores that no other process uses. The last reference ends its
-/// threads, and waits for them.
+/// It has no lock of a seat and no sockets, so it serves stores that no other process uses. When the last reference goes, its
+/// writes are committed, then its session and its threads end.
 package final class LocalWorker: Sendable {
     private let executor: Executor
-    private let committers: [GroupCommitter]
+    private let committers: [ExecutionCommitter]
     private let store: any CommandStore
     private let session: Session
     private let offered = Mutex<Int64>(0)
@@ -31,7 +31,7 @@ package final class LocalWorker: Sendable {
         let session = Session(seat: 0, epoch: epoch, pid: 0, startTime: 0, bootID: "")
         try store.open(session)
         let limiter = CommitLimiter()
-        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, limiter: limiter) }
+        let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: 1, logger: logger, startedExecutions: nil,
             references: PayloadReferences(store: store), operationExecutor: Self.threads, observer: observer,
@@ -52,9 +52,17 @@ package final class LocalWorker: Sendable {
 
     deinit {
         executor.close()
-        for committer in committers { committer.close() }
-        // The rows of a session in memory end with the store; elsewhere a reap removes them.
-        try? store.close(seat: session.seat, epoch: session.epoch)
+        Self.close(committers[...]) { [store, session] in
+            // The rows of a session in memory end with the store; elsewhere a reap removes them.
+            try? store.close(seat: session.seat, epoch: session.epoch)
+        }
+    }
+
+    private static func close(
+        _ committers: ArraySlice<ExecutionCommitter>, then completion: @escaping @Sendable () -> Void
+    ) {
+        guard let first = committers.first else { return completion() }
+        first.close { close(committers.dropFirst(), then: completion) }
     }
 
     package func executes(_ type: String) -> Bool { executor.registry[type] != nil }

@@ -59,7 +59,7 @@ package final class WorkerService: Service {
 
         let limiter = CommitLimiter()
         let commitMeter = CommitMeter()
-        let committers = (0..<store.shardCount).map { GroupCommitter(shard: $0, limiter: limiter) }
+        let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
         let startedExecutions = StartedExecutions(
             in: directory.run, seat: seat.number, epoch: session.epoch,
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
@@ -111,7 +111,7 @@ package final class WorkerService: Service {
         }
         executor.close()
         await link.flush()
-        for committer in committers { await onThread("close") { committer.close() } }
+        for committer in committers { await committer.close() }
         await link.flush()
         try await onThread("session") { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)

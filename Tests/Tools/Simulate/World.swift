@@ -54,8 +54,6 @@ final class World {
     let inbox = Inbox()
     private var agenda: [(at: Duration, action: Action)] = []
     var workers: [SimulatedWorker] = []
-    /// Their `deinit` would wait for threads that never run again.
-    private var dead: [SimulatedWorker] = []
     private var epochs = 0
     /// Commands that a failure of their link has released wait, as the coordinator makes them wait.
     var holds: [CommandID: (until: Duration, count: Int)] = [:]
@@ -207,7 +205,6 @@ final class World {
     /// Notices deaths: the reap and the next worker come later.
     private func bury() {
         for worker in workers where !worker.process.lives {
-            dead.append(worker)
             let isLate = random.chance(plan.rate(.lateReap)) && !faults.hasCalmed
             plan(.reap(worker), at: now + random.time(upTo: isLate ? .seconds(20) : .seconds(1)))
             plan(.start, at: now + random.time(upTo: .seconds(5)))

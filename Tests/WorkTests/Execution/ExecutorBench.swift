@@ -28,7 +28,7 @@ struct Scripted: CommandOperation {
 final class Bench: Sendable {
     let store: any CommandStore
     let executor: Executor
-    private let committers: [GroupCommitter]
+    private let committers: [ExecutionCommitter]
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
     private let offered = Mutex<Int64>(0)
 
@@ -44,7 +44,7 @@ final class Bench: Sendable {
         self.store = store
         try store.open(session)
         let session = session
-        let committers = (0..<2).map { GroupCommitter(shard: $0, limiter: CommitLimiter()) }
+        let committers = (0..<2).map { ExecutionCommitter(shard: $0, limiter: CommitLimiter()) }
         self.committers = committers
         var startedExecutions: StartedExecutions?
         if let directory {
@@ -113,7 +113,7 @@ final class Bench: Sendable {
             now: .now)
     }
 
-    func close() async { await onThread("close") { [committers] in for committer in committers { committer.close() } } }
+    func close() async { for committer in committers { await committer.close() } }
 }
 
 extension Executor {

@@ -1,25 +1,33 @@
 import Commands
 import Host
-import Store
 import Synchronization
 import Testing
 
-@testable import Work
+@testable import Store
 
-@Suite struct CommitterTests {
+@Suite struct GroupCommitterTests {
+    private typealias Committer = GroupCommitter<ExecutionWrite, CommitOutcome>
+
+    /// A committer whose claims are optional, as that of a worker.
+    private static func committer() -> Committer {
+        Committer(
+            named: "commit", policy: .untilCommitted, limiter: CommitLimiter(),
+            isOptional: { if case .claim = $0 { true } else { false } })
+    }
+
     private func id(_ number: UInt64) -> CommandID { CommandID(high: 0, low: number) }
 
     /// Collects what a committer delivers.
     private final class Deliveries: Sendable {
-        private let batches = Mutex<[GroupCommitter.Batch]>([])
+        private let batches = Mutex<[Committer.Batch]>([])
         private let stream = AsyncStream<Void>.makeStream()
 
-        func add(_ batch: GroupCommitter.Batch) {
+        func add(_ batch: Committer.Batch) {
             batches.withLock { $0.append(batch) }
             stream.continuation.yield()
         }
 
-        func first(_ count: Int) async -> [GroupCommitter.Batch] {
+        func first(_ count: Int) async -> [Committer.Batch] {
             var iterator = stream.stream.makeAsyncIterator()
             while batches.withLock({ $0.count }) < count { await iterator.next() }
             return batches.withLock { $0 }
@@ -27,7 +35,7 @@ import Testing
     }
 
     @Test func `writes that come during a commit share the next one`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         let gate = AsyncStream<Void>.makeStream()
         let sizes = Mutex<[Int]>([])
@@ -48,26 +56,26 @@ import Testing
         for number: UInt64 in 2...6 { committer.add(.claim(id(number), sent: true)) }
         held.withLock { $0 = false }
         _ = await deliveries.first(2)
-        committer.close()
+        await committer.close()
         #expect(sizes.withLock { $0 } == [1, 5])
     }
 
     @Test func `offsets go along and cause no commit`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
-        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 5, total: 10))
-        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 7, total: 10))
+        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 5, total: 10), of: id(1))
+        committer.addToNextCommit(.offset(id(1), claim: 1, offset: 7, total: 10), of: id(1))
         committer.start(
             commit: { writes, _ in CommitOutcome(writes().map { _ in .refused }) }, deliver: { deliveries.add($0) })
         committer.add(.claim(id(2), sent: true))
         let batches = await deliveries.first(1)
-        committer.close()
+        await committer.close()
         #expect(
             batches.map(\.writes) == [[.offset(id(1), claim: 1, offset: 7, total: 10), .claim(id(2), sent: true)]])
     }
 
     @Test func `an end is retried until it is committed, and a claim is given up`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         let failures = Mutex(2)
         committer.add(.claim(id(1), sent: true))
@@ -83,7 +91,7 @@ import Testing
                 return CommitOutcome(writes.map { _ in .done([], retries: 0) })
             }, deliver: { deliveries.add($0) })
         let batches = await deliveries.first(3)
-        committer.close()
+        await committer.close()
         #expect(batches.first?.writes == [.claim(id(1), sent: true)])
         #expect(batches.first?.outcomes == nil)
         #expect(batches.last?.writes == [.end(id(2), claim: 1, .success(result: nil))])
@@ -91,21 +99,21 @@ import Testing
     }
 
     @Test func `writes to a damaged shard are not retried for ever`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         committer.add(.end(id(2), claim: 1, .success(result: nil)))
         committer.start(
             commit: { _, _ throws(StoreError) in throw StoreError(.corrupt, "malformed", shard: 0) },
             deliver: { deliveries.add($0) })
         let batches = await deliveries.first(1)
-        committer.close()
+        await committer.close()
         #expect(batches.first?.error?.code == .corrupt)
         #expect(batches.first?.writes.count == 1)
     }
 
     @Test(arguments: [false, true])
     func `a write that cannot be committed fails alone, and claims with it`(_ isClaim: Bool) async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         let ids = (1...4).map { id($0) }
         let bad = isClaim ? ids[0] : ids[2]
@@ -117,7 +125,7 @@ import Testing
                 if writes.contains(where: { $0.id == bad }) { throw StoreError(.corrupt, "malformed", shard: 0) }
                 return CommitOutcome(writes.map { _ in .done([], retries: 0) })
             }, deliver: { deliveries.add($0) })
-        await onThread("close") { committer.close() }
+        await committer.close()
         let batches = await deliveries.first(0)
         if isClaim {
             #expect(batches.map { $0.writes.map(\.id) } == [[ids[0]], Array(ids[1...])])
@@ -129,7 +137,7 @@ import Testing
     }
 
     @Test func `a shard that another process keeps locked gets no claims, and its ends wait`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         let isFree = Mutex(false)
         let tries = Mutex(0)
@@ -160,11 +168,11 @@ import Testing
         #expect(delivered.last?.writes == [.end(id(2), claim: 1, .success(result: nil))])
         #expect(delivered.last?.outcomes == CommitOutcome([.done([], retries: 0)]))
         #expect(!committer.isLocked)
-        committer.close()
+        await committer.close()
     }
 
     @Test func `a locked shard without writes is tried until it is free`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
@@ -179,7 +187,7 @@ import Testing
             }, deliver: { deliveries.add($0) })
         committer.add(.claim(id(1), sent: true))
         let batches = await deliveries.first(2)
-        committer.close()
+        await committer.close()
         #expect(batches.map(\.writes) == [[.claim(id(1), sent: true)], []])
         #expect(batches.map { $0.error?.code } == [.busy, nil])
         #expect(batches.last?.outcomes?.isEmpty == true && !committer.isLocked)
@@ -189,13 +197,105 @@ import Testing
     }
 
     @Test func `closing commits the writes that were added before`() async {
-        let committer = GroupCommitter(shard: 0, limiter: CommitLimiter())
+        let committer = Self.committer()
         let deliveries = Deliveries()
         committer.start(
             commit: { writes, _ in CommitOutcome(writes().map { _ in .refused }) }, deliver: { deliveries.add($0) })
         for number: UInt64 in 0..<100 { committer.add(.claim(id(number), sent: true)) }
-        await onThread("close") { committer.close() }
+        await committer.close()
         let delivered = await deliveries.first(1).reduce(0) { $0 + $1.writes.count }
         #expect(delivered == 100)
+    }
+
+    @Test func `writes that were added before the start are committed, also where it is closed at once`() async {
+        let committer = Self.committer()
+        let deliveries = Deliveries()
+        committer.add(.claim(id(1), sent: true))
+        committer.start(
+            commit: { writes, _ in CommitOutcome(writes().map { _ in .refused }) }, deliver: { deliveries.add($0) })
+        await committer.close()
+        #expect(await deliveries.first(1).map(\.writes) == [[.claim(id(1), sent: true)]])
+        // Nothing is left to be done.
+        await committer.close()
+        await Self.committer().close()
+    }
+
+    @Test func `a committer that is closed while its shard is locked waits for its ends, and tries no more after them`()
+        async
+    {
+        let committer = Self.committer()
+        let deliveries = Deliveries()
+        let isFree = Mutex(false)
+        committer.start(
+            commit: { gather, _ throws(StoreError) in
+                let writes = gather()
+                guard isFree.withLock(\.self) else { throw StoreError(.busy, "locked", shard: 0) }
+                return CommitOutcome(writes.map { _ in .done([], retries: 0) })
+            }, deliver: { deliveries.add($0) })
+        committer.add(.claim(id(1), sent: true))
+        _ = await deliveries.first(1)
+        // Without writes, the end does not wait for the shard.
+        let other = Self.committer()
+        other.start(
+            commit: { _, _ throws(StoreError) in throw StoreError(.busy, "locked", shard: 0) },
+            deliver: { deliveries.add($0) })
+        other.add(.claim(id(2), sent: true))
+        _ = await deliveries.first(2)
+        await other.close()
+        #expect(other.isLocked)
+
+        committer.add(.end(id(3), claim: 1, .success(result: nil)))
+        let closed = AsyncStream<Void>.makeStream()
+        committer.close { closed.continuation.finish() }
+        isFree.withLock { $0 = true }
+        for await _ in closed.stream {}
+        #expect(await deliveries.first(3).last?.writes == [.end(id(3), claim: 1, .success(result: nil))])
+    }
+
+    @Test func `a commit takes the share of the waiting writes that it may have`() async {
+        let committer = GroupCommitter<Int, Int>(named: "commit", policy: .once, share: { min($0.count, 2) })
+        let sizes = Mutex<[Int]>([])
+        committer.add(Array(0..<5))
+        committer.start(
+            commit: { writes, _ in writes().count },
+            deliver: { batch in sizes.withLock { $0.append(batch.outcomes ?? 0) } })
+        await committer.close()
+        #expect(sizes.withLock(\.self) == [2, 2, 1])
+    }
+
+    @Test func `a commit that is made once fails all its writes, and a locked shard is not tried again`() async {
+        let committer = GroupCommitter<Int, Int>(named: "commit", policy: .once)
+        let batches = Mutex<[GroupCommitter<Int, Int>.Batch]>([])
+        let tries = Mutex(0)
+        committer.add([1, 2])
+        committer.start(
+            commit: { writes, timeout throws(StoreError) in
+                _ = writes()
+                #expect(timeout == WriteTimeout.foreground)
+                tries.withLock { $0 += 1 }
+                throw StoreError(.busy, "locked", shard: 0)
+            }, deliver: { batch in batches.withLock { $0.append(batch) } })
+        await committer.close()
+        #expect(tries.withLock(\.self) == 1 && !committer.isLocked)
+        #expect(batches.withLock { $0.map(\.writes) } == [[1, 2]])
+        #expect(batches.withLock { $0.map(\.error?.code) } == [.busy])
+    }
+
+    @Test func `bodies of the thread have their turn between two commits`() async {
+        let thread = BlockingThread(named: "shared")
+        let order = Mutex<[String]>([])
+        let committer = GroupCommitter<Int, Int>(
+            named: "commit", policy: .once, share: { _ in 1 }, on: { thread.perform($0) })
+        committer.add([1, 2])
+        committer.start(
+            commit: { writes, _ in
+                let write = writes()[0]
+                if write == 1 { thread.perform { order.withLock { $0.append("body") } } }
+                order.withLock { $0.append("commit \(write)") }
+                return write
+            }, deliver: { _ in })
+        await committer.close()
+        thread.close()
+        #expect(order.withLock(\.self) == ["commit 1", "body", "commit 2"])
     }
 }

@@ -1,0 +1,84 @@
+/// How long a commit waits for its shard, and what becomes of its writes where it fails. Pure.
+///
+/// **A shard that another process keeps locked** (one that was stopped within a commit) fails a commit after the timeout.
+/// Writes that are retried wait until the shard is free. Optional writes are given up, because they would keep slots from
+/// the work of the other shards, and no more of them are made while the shard is locked. Where only optional writes come,
+/// or none, the committer tries ten times a second whether the shard is free.
+package struct CommitPolicy: Sendable {
+    /// The fate of the writes of a commit that has failed. Optional ones are given up in each case.
+    enum Remedy: Equatable {
+        /// All fail with the error.
+        case fail
+        /// The same writes may be committed later.
+        case retry
+        /// Some of the writes can never be committed: smaller commits show which, so that an unreadable row fails only its
+        /// own.
+        case divide
+    }
+
+    struct Failure: Equatable {
+        var remedy: Remedy
+        var isLocked: Bool
+        /// Nil where it was delivered before.
+        var error: StoreError?
+        /// The error, or a change of ``isLocked``, is delivered even where no write is given up.
+        var isNews: Bool
+    }
+
+    private let timeout: Duration
+    private let retries: Bool
+
+    /// For writes whose callers wait, and decide by the error whether they try again. Each waits as long as a submit.
+    package static let once = CommitPolicy(timeout: WriteTimeout.foreground, retries: false)
+    /// For writes that may not be lost. A commit waits for a second: other processes hold the lock for milliseconds.
+    package static let untilCommitted = CommitPolicy(timeout: WriteTimeout.background, retries: true)
+
+    /// From an attempt at a locked shard to the next.
+    static let probeInterval: Duration = .milliseconds(100)
+    /// The timeout of such an attempt, where only optional writes wait.
+    private static let probeTimeout: Duration = .milliseconds(20)
+    /// From a failed commit to the next attempt; it doubles up to the maximum.
+    private static let minRetryDelay: Duration = .milliseconds(50)
+    private static let maxRetryDelay: Duration = .seconds(1)
+
+    /// How long a commit waits for the lock of its shard.
+    /// - Parameter isProbe: the shard was locked at the last attempt, and no write that is retried waits.
+    func timeout(isProbe: Bool) -> Duration { isProbe ? Self.probeTimeout : timeout }
+
+    /// From a failed commit to the next attempt.
+    /// - Parameter attempt: attempts before that one.
+    func delay(after attempt: Int) -> Duration {
+        min(Self.minRetryDelay * (1 << min(attempt, 10)), Self.maxRetryDelay)
+    }
+
+    /// - Parameter wasLocked: the shard was locked at the attempt before.
+    func failure(_ error: StoreError, wasLocked: Bool) -> Failure {
+        guard retries else { return Failure(remedy: .fail, isLocked: false, error: error, isNews: true) }
+        let isLocked = error.code == .busy
+        let isKnown = wasLocked && isLocked
+        let mayPass = error.code.mayPass
+        return Failure(
+            remedy: mayPass ? .retry : .divide, isLocked: isLocked, error: isKnown ? nil : error,
+            isNews: wasLocked != isLocked || mayPass && !isKnown)
+    }
+
+    /// The commits that show which of some writes cannot be committed.
+    /// - Parameters:
+    ///   - writes: the writes of the failed commit that are retried.
+    ///   - hadOthers: it had optional writes too, which may have been the cause.
+    /// - Returns: empty for a single write, which has shown it.
+    static func divide<Write>(_ writes: [Write], hadOthers: Bool) -> [[Write]] {
+        if hadOthers { return [writes] }
+        return writes.count == 1 ? [] : writes.map { [$0] }
+    }
+}
+
+extension StoreError.Code {
+    /// Whether the same writes may be committed later.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
+        case .missing, .foreign, .backup, .unsuitable, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
+        }
+    }
+}
