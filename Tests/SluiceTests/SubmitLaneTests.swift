@@ -44,6 +44,20 @@ import Testing
         }
     }
 
+    @Test func `a draft with an ordering key waits for its locked shard on a thread of its own`() async throws {
+        try await Rig.with { rig in
+            var keyed = try draft(rig, shard: nil, 1)
+            keyed.orderingKey = "customer-7"
+            let shard = try #require(rig.store.router.shard(of: keyed))
+            let probe = try SQLiteProbe(rig.directory.shard(shard))
+            try probe.run("BEGIN IMMEDIATE")
+            async let waiting = rig.client.submit(keyed)
+            for number in 2..<10 { _ = try await rig.client.submit(draft(rig, shard: nil, number)) }
+            try probe.run("COMMIT")
+            #expect(try await waiting.shard(of: 8) == shard)
+        }
+    }
+
     @Test func `the results of a bulk that several shards share are in its order`() async throws {
         try await Rig.with { rig in
             let drafts = try (0..<200).map { try draft(rig, shard: $0 % 5 == 0 ? nil : $0 % 8, $0) }

@@ -1,5 +1,4 @@
 internal import Commands
-internal import Host
 internal import Store
 internal import Synchronization
 internal import Wire
@@ -7,149 +6,151 @@ internal import ZeroMQ
 
 /// Commits the submissions of concurrent tasks together.
 ///
-/// One thread commits all waiting submissions as soon as the previous commit has returned, so that throughput
-/// rises with the number of tasks that submit. The same thread sends the hint, without another hop.
-///
-/// A draft with a unique key can only go to one shard, and waits where another process keeps that shard locked. So the
-/// drafts with keys of each shard have a thread of their own, and no other draft waits with them.
-actor SubmitBatcher {
-    private typealias Results = [Result<Submission, StoreError>]
+/// Drafts that may go to any shard are committed on the loop of the hints, so that a lone one and its hint need no other
+/// thread. The store chooses their shards. A draft with a key can only go to one shard, and waits where another process
+/// keeps that shard locked. So the drafts with keys of each shard have a thread of their own, and no other draft waits with
+/// them.
+final class SubmitBatcher: Sendable {
+    typealias Results = [Result<Submission, StoreError>]
 
-    /// The drafts with unique keys of one shard.
-    private struct Lane {
-        let queue = SubmitQueue()
-        let thread: BlockingThread
+    /// Drafts of one submission.
+    private struct Entry: Sendable {
+        var drafts: [CommandDraft]
+        var allowUnknownTypes: Bool
+        /// Takes the results, in the order of the drafts.
+        var resume: @Sendable (Results) -> Void
     }
+
+    /// The drafts of one commit.
+    private struct Committed: Sendable {
+        var drafts: [CommandDraft]
+        var results: Results
+        var now: Timestamp
+    }
+
+    private typealias Committer = GroupCommitter<Entry, Committed>
 
     private let loop: PollLoop
     private let store: any CommandStore
-    private let target: HintTarget
+    private let hints: SubmitHints
     private let clock: @Sendable () -> Timestamp
-    private var hints: HintSender?
-    private var isClosed = false
-    private let queue = SubmitQueue()
-    private let lanes = Mutex<[Int: Lane]>([:])
+    /// Of drafts that may go to any shard.
+    private let committer: Committer
+    /// Of drafts with keys, by their shard. Each is made when it is first needed.
+    private let keyed = Mutex<[Int: Committer]>([:])
 
     /// The maximum number of drafts of a submission, and the number after which a commit takes no further
     /// submission. Such a commit takes about 20 ms, in which other tasks wait.
     static let batch = 4096
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
     /// - Parameter clock: the time of the submits.
     init(
         store: any CommandStore, hints target: HintTarget, clock: @escaping @Sendable () -> Timestamp = { .now }
     ) throws(ZeroMQError) {
-        loop = try PollLoop(name: "sluice-submit")
+        let loop = try PollLoop(name: "sluice-submit")
+        let hints = SubmitHints(to: target, on: loop)
+        self.loop = loop
         self.store = store
-        self.target = target
+        self.hints = hints
         self.clock = clock
+        committer = Committer(
+            named: loop.name, policy: .once, share: { Self.share(of: $0) }, on: { loop.perform($0) })
+        start(committer) { committed in
+            hints.assumeIsolated { $0.tell(committed.drafts, committed.results, now: committed.now) }
+        }
     }
 
-    deinit {
-        loop.stop()
-        lanes.withLock { lanes in for lane in lanes.values { lane.thread.close() } }
-    }
+    deinit { loop.stop() }
 
     /// Connects ahead of the first submission, so that its hint leaves at once.
-    nonisolated func start() {
-        loop.perform { self.assumeIsolated { $0.connect() } }
+    func start() {
+        loop.perform { [hints] in hints.assumeIsolated { $0.connect() } }
     }
 
-    nonisolated func submit(
-        _ drafts: [CommandDraft], allowUnknownTypes: Bool
-    ) async -> [Result<Submission, StoreError>] {
+    func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool) async -> Results {
         await withCheckedContinuation { continuation in
             submit(drafts, allowUnknownTypes: allowUnknownTypes) { continuation.resume(returning: $0) }
         }
     }
 
-    private nonisolated func submit(
+    private func submit(
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, then resume: @escaping @Sendable (Results) -> Void
     ) {
         let shards = drafts.map { store.router.shard(of: $0) }
         let first = shards.first ?? nil
         guard shards.contains(where: { $0 != first }) else {
-            return add(.init(drafts: drafts, allowUnknownTypes: allowUnknownTypes, resume: resume), to: first)
+            return committer(of: first).add(
+                Entry(drafts: drafts, allowUnknownTypes: allowUnknownTypes, resume: resume))
         }
         let submission = DividedSubmission(count: drafts.count, resume: resume)
         for (shard, positions) in Dictionary(grouping: drafts.indices, by: { shards[$0] }) {
-            let entry = SubmitQueue.Entry(drafts: positions.map { drafts[$0] }, allowUnknownTypes: allowUnknownTypes) {
-                submission.add($0, at: positions)
-            }
-            add(entry, to: shard)
+            committer(of: shard).add(
+                Entry(drafts: positions.map { drafts[$0] }, allowUnknownTypes: allowUnknownTypes) {
+                    submission.add($0, at: positions)
+                })
         }
     }
 
-    /// - Parameter shard: nil where the drafts may go to any.
-    private nonisolated func add(_ entry: SubmitQueue.Entry, to shard: Int?) {
-        guard let shard else {
-            if queue.add(entry) { loop.perform { self.assumeIsolated { $0.commit() } } }
-            return
-        }
-        let lane = lanes.withLock { lanes in
-            let lane = lanes[shard] ?? Lane(thread: BlockingThread(named: "submit-\(shard)"))
-            lanes[shard] = lane
-            return lane
-        }
-        guard lane.queue.add(entry) else { return }
-        lane.thread.perform { [self] in
-            lane.queue.commit(to: store, clock: clock, batch: Self.batch) { drafts, results, now in
-                loop.perform { self.assumeIsolated { $0.tell(drafts, results, now: now) } }
-            }
-        }
-    }
-
-    nonisolated func send(_ kind: Hint.Kind, _ ids: [CommandID]) {
-        loop.perform { self.assumeIsolated { $0.hint(kind, ids) } }
+    func send(_ kind: Hint.Kind, _ ids: [CommandID]) {
+        loop.perform { [hints] in hints.assumeIsolated { $0.hint(kind, ids) } }
     }
 
     /// Sends waiting hints and ends the thread. Later submissions are committed without a hint.
-    nonisolated func close() async {
-        loop.perform { self.assumeIsolated { $0.end() } }
+    func close() async {
+        loop.perform { [hints] in hints.assumeIsolated { $0.end() } }
         loop.stop()
         await loop.stopped()
     }
 
-    private func end() {
-        isClosed = true
-        hints = nil
-    }
+    // MARK: Commits
 
-    private func commit() {
-        queue.commit(to: store, clock: clock, batch: Self.batch) { drafts, results, now in
-            tell(drafts, results, now: now)
+    /// - Parameter shard: nil for drafts that may go to any.
+    private func committer(of shard: Int?) -> Committer {
+        guard let shard else { return committer }
+        return keyed.withLock { keyed in
+            if let known = keyed[shard] { return known }
+            let made = Committer(named: "submit-\(shard)", policy: .once, share: { Self.share(of: $0) })
+            start(made) { [loop, hints] committed in
+                loop.perform {
+                    hints.assumeIsolated { $0.tell(committed.drafts, committed.results, now: committed.now) }
+                }
+            }
+            keyed[shard] = made
+            return made
         }
     }
 
-    private func tell(_ drafts: [CommandDraft], _ results: Results, now: Timestamp) {
-        let submissions = results.map { try? $0.get() }
-        hint(.changed, submissions.flatMap { $0?.changed ?? [] })
-        guard drafts.count <= Submitted.maxCount else { return hint(.ready, submissions.compactMap { $0?.id }) }
-        let ready = zip(drafts, submissions).compactMap { draft, submission in
-            submission.flatMap { draft.ready($0, now: now) }
+    /// - Parameter tell: called after each commit, before the submissions get their results.
+    private func start(_ committer: Committer, tell: @escaping @Sendable (Committed) -> Void) {
+        committer.start(
+            commit: { [store, clock] writes, _ in
+                // The store waits for the shards, and its results have the errors.
+                let entries = writes()
+                let drafts = entries.count == 1 ? entries[0].drafts : entries.flatMap(\.drafts)
+                let now = clock()
+                let results = store.submit(
+                    drafts, allowUnknownTypes: entries.first?.allowUnknownTypes ?? false, now: now)
+                return Committed(drafts: drafts, results: results, now: now)
+            },
+            deliver: { batch in
+                guard let committed = batch.outcomes else { return }
+                tell(committed)
+                var position = 0
+                for entry in batch.writes {
+                    let end = position + entry.drafts.count
+                    entry.resume(Array(committed.results[position..<end]))
+                    position = end
+                }
+            })
+    }
+
+    /// How many of the waiting submissions one commit takes.
+    private static func share(of waiting: [Entry]) -> Int {
+        var count = 0
+        for (index, entry) in waiting.enumerated() {
+            if index > 0, count >= batch || entry.allowUnknownTypes != waiting[0].allowUnknownTypes { return index }
+            count += entry.drafts.count
         }
-        guard !ready.isEmpty else { return }
-        if case .process(let hint) = target { return hint(.ready, ready.map(\.id)) }
-        // The message does not have the rate limits of commands, so the coordinator looks these up.
-        hint(.ready, ready.filter { $0.limit != nil }.map(\.id))
-        let unlimited = ready.filter { $0.limit == nil }
-        guard !unlimited.isEmpty else { return }
-        connect()
-        hints?.send(.submitted(Submitted(unlimited)))
-    }
-
-    private func hint(_ kind: Hint.Kind, _ ids: [CommandID]) {
-        guard !ids.isEmpty || kind == .settingsChanged else { return }
-        if case .process(let hint) = target { return hint(kind, ids) }
-        connect()
-        hints?.send(kind, ids)
-    }
-
-    private func connect() {
-        // A socket made after the end would never close, and the context ends with its last socket.
-        guard !isClosed, case .socket(let endpoint, let context) = target else { return }
-        // Without a socket, the coordinator's sweep finds the commands.
-        if hints == nil { hints = try? HintSender(endpoint, context: context, loop: loop) }
+        return waiting.count
     }
 }
