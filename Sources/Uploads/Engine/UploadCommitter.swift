@@ -2,85 +2,65 @@ internal import Commands
 internal import Host
 internal import Metrics
 internal import Store
-internal import Synchronization
 
-/// Commits the changes of concurrent uploads together: a thread for each shard commits all that wait as soon as the
-/// commit before has returned.
+/// Commits the changes of concurrent uploads together, by a committer for each shard.
 final class UploadCommitter: Sendable {
     private typealias Outcome = Result<UploadChange, StoreError>
+    private typealias Committer = GroupCommitter<Entry, [Outcome]>
 
     private struct Entry: Sendable {
         var write: UploadWrite
         var resume: @Sendable (Outcome) -> Void
     }
 
-    private struct Lane: Sendable {
-        let number: Int
-        let thread: BlockingThread
-    }
-
     private let store: any CommandStore
-    private let clock: @Sendable () -> Timestamp
-    /// Gets the commands that may run now, after their commit.
-    private let hint: @Sendable ([CommandID]) -> Void
-    private let lanes: [Lane]
+    private let committers: [Committer]
     /// Reads do not wait behind commits, which wait for the disk.
     private let readers = (0..<4).map { BlockingThread(named: "upload-reads-\($0)") }
-    private let waiting: Mutex<[[Entry]]>
-    private let commitTime = Timer(label: "sluice.commit", dimensions: [("role", "door")])
-    private let commitRows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
 
     /// Writes of one transaction; such a commit takes a few milliseconds, in which other writers wait.
     private static let batch = 256
 
+    /// - Parameter hint: gets the commands that may run now, after their commit.
     init(
         _ store: any CommandStore, clock: @escaping @Sendable () -> Timestamp,
         hint: @escaping @Sendable ([CommandID]) -> Void
     ) {
         self.store = store
-        self.clock = clock
-        self.hint = hint
-        lanes = (0..<store.shardCount).map { Lane(number: $0, thread: BlockingThread(named: "uploads-\($0)")) }
-        waiting = Mutex(Array(repeating: [], count: store.shardCount))
+        let time = Timer(label: "sluice.commit", dimensions: [("role", "door")])
+        let rows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
+        committers = (0..<store.shardCount).map { shard in
+            let committer = Committer(
+                named: "uploads-\(shard)", policy: .once, share: { min($0.count, Self.batch) })
+            committer.start(
+                commit: { writes, _ throws(StoreError) in
+                    let began = MonotonicTime.now
+                    let writes = writes().map(\.write)
+                    let outcomes = try store.apply(writes, shard: shard, now: clock())
+                    time.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
+                    rows.record(writes.count)
+                    return outcomes
+                },
+                deliver: { batch in
+                    let outcomes = batch.outcomes ?? []
+                    let ready = outcomes.flatMap { (try? $0.get())?.ready ?? [] }
+                    if !ready.isEmpty { hint(ready) }
+                    for (entry, outcome) in zip(batch.writes, outcomes) { entry.resume(outcome) }
+                    guard let error = batch.error else { return }
+                    for entry in batch.writes { entry.resume(.failure(error)) }
+                })
+            return committer
+        }
     }
 
-    deinit {
-        for lane in lanes { lane.thread.close() }
-        for reader in readers { reader.close() }
-    }
+    deinit { for reader in readers { reader.close() } }
 
     func commit(_ write: UploadWrite) async throws(StoreError) -> UploadChange {
-        let lane = lanes[write.id.shard(of: lanes.count)]
         let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
-            let isFirst = waiting.withLock { waiting in
-                waiting[lane.number].append(Entry(write: write) { continuation.resume(returning: $0) })
-                return waiting[lane.number].count == 1
-            }
-            if isFirst { lane.thread.perform { [self] in commit(lane.number) } }
+            committers[write.id.shard(of: committers.count)].add(
+                Entry(write: write) { continuation.resume(returning: $0) })
         }
         return try outcome.get()
-    }
-
-    private func commit(_ shard: Int) {
-        let entries = waiting.withLock { waiting in
-            defer { waiting[shard] = [] }
-            return waiting[shard]
-        }
-        for start in stride(from: 0, to: entries.count, by: Self.batch) {
-            let part = entries[start..<min(start + Self.batch, entries.count)]
-            let outcomes: [Outcome]
-            let began = MonotonicTime.now
-            do throws(StoreError) {
-                outcomes = try store.apply(part.map(\.write), shard: shard, now: clock())
-                commitTime.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
-                commitRows.record(part.count)
-            } catch {
-                outcomes = part.map { _ in .failure(error) }
-            }
-            let ready = outcomes.flatMap { (try? $0.get())?.ready ?? [] }
-            if !ready.isEmpty { hint(ready) }
-            for (entry, outcome) in zip(part, outcomes) { entry.resume(outcome) }
-        }
     }
 
     /// Reads what is committed.
@@ -89,7 +69,7 @@ final class UploadCommitter: Sendable {
     ) async throws(StoreError) -> Value {
         let result = await withCheckedContinuation {
             (continuation: CheckedContinuation<Result<Value, StoreError>, Never>) in
-            readers[id.shard(of: lanes.count) % readers.count].perform { [store] in
+            readers[id.shard(of: committers.count) % readers.count].perform { [store] in
                 continuation.resume(returning: Result { () throws(StoreError) in try body(store) })
             }
         }
