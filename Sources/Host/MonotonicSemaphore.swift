@@ -26,8 +26,10 @@ package final class MonotonicSemaphore: Sendable {
 
     /// - Parameter timeout: 0 or less to look without waiting.
     /// - Returns: false where the timeout passed without a signal.
-    package func wait(timeout: Duration) -> Bool {
-        let end = MonotonicTime.now + max(timeout, .zero)
+    package func wait(timeout: Duration) -> Bool { wait(until: .now + max(timeout, .zero)) }
+
+    /// - Returns: false where the time came without a signal.
+    package func wait(until end: MonotonicTime) -> Bool {
         while clinux_semaphore_wait(semaphore, end.nanoseconds) != 0 {
             guard errno == EINTR else { return false }
         }

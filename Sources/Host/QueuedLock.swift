@@ -49,7 +49,7 @@ package final class QueuedLock: Sendable {
     /// The ticket of this object. Changed only while the state is ``State/free``.
     private let ticket = Atomic<Int64>(0)
     private let granted = MonotonicSemaphore(value: 0)
-    private let thread = Mutex<BlockingThread?>(nil)
+    private let thread = Mutex<SerialThread?>(nil)
 
     /// - Throws: where the file cannot be made or opened.
     package init(_ target: Target) throws(SystemError) {
@@ -141,7 +141,7 @@ package final class QueuedLock: Sendable {
 
     private func startWaiting() {
         let thread = thread.withLock { thread in
-            let started = thread ?? BlockingThread(named: "sluice-turn")
+            let started = thread ?? SerialThread(named: "sluice-turn")
             thread = started
             return started
         }

@@ -9,9 +9,9 @@ final class StoreAccess {
     /// For bodies that run on the threads, and for the number of shards.
     let store: any CommandStore
     private let callbacks: LoopCallbacks
-    private let reader = BlockingThread(named: "store-reader")
+    private let reader = SerialThread(named: "store-reader")
     /// Reaps, due times and settings may wait for another writer, and reads must not wait behind them.
-    private let writer = BlockingThread(named: "store-writer")
+    private let writer = SerialThread(named: "store-writer")
     private var errors = StoreErrorLog()
     private let logger: Logger
     private let writeTime = Timer(label: "sluice.commit", dimensions: [("role", "coordinator")])
@@ -85,7 +85,7 @@ final class StoreAccess {
     }
 
     private func run<Value: Sendable>(
-        on thread: BlockingThread, _ failure: String?, isUrgent: Bool = false,
+        on thread: SerialThread, _ failure: String?, isUrgent: Bool = false,
         _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value,
         _ then: @escaping (Value) -> Void, _ otherwise: @escaping (StoreError) -> Void
     ) {

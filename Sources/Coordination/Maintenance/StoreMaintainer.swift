@@ -52,7 +52,7 @@ final class StoreMaintainer: Sendable {
     private let cleanup: @Sendable (Leftover) -> CommandDraft?
     private let logger: Logger
     private let state = Mutex(State())
-    private let thread = BlockingThread(named: "store-upkeep")
+    private let thread = SerialThread(named: "store-upkeep")
     private let checkpointTime = Timer(label: "sluice.checkpoint")
 
     /// - Parameters:

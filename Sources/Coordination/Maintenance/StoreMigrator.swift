@@ -10,7 +10,7 @@ internal import Wire
 final class StoreMigrator {
     private let environment: CoordinatorEnvironment
     private let dispatch: DispatchRunner
-    private let thread = BlockingThread(named: "store-migration")
+    private let thread = SerialThread(named: "store-migration")
     private var isRunning = false
     /// Shards that may have an earlier version.
     private var remaining: [Int]

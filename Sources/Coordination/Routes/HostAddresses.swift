@@ -15,7 +15,7 @@ package final class HostAddresses: Sendable {
     }
 
     private let state = Mutex(State())
-    private let thread = BlockingThread(named: "sluice-names")
+    private let thread = SerialThread(named: "sluice-names")
     private let lookUp: LookUp
     private let wake: @Sendable () -> Void
 

@@ -153,7 +153,7 @@ extension API {
 
 /// Makes one grant at a time, on a thread: each reads the names that are taken before it writes.
 final class GrantTurns: Sendable {
-    private let thread = BlockingThread(named: "door-grants")
+    private let thread = SerialThread(named: "door-grants")
 
     deinit { thread.close() }
 

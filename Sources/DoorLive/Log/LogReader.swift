@@ -27,7 +27,7 @@ struct LogReader: Sendable {
 
     private let reader: TransitionReader
     private let pacer: LogPacer
-    private let threads = [BlockingThread(named: "door-log-1"), BlockingThread(named: "door-log-2")]
+    private let threads = [SerialThread(named: "door-log-1"), SerialThread(named: "door-log-2")]
     private let pages = Pages()
 
     init(_ queue: QueueAccess, _ pacer: LogPacer) {

@@ -17,7 +17,7 @@ final class WatchLive: Sendable {
     private let links = Mutex(LiveLinks())
     private let descriptions = Mutex(RunningDescriptions())
     private let showsAllLinks: Bool
-    private let isOver = Atomic<Bool>(false)
+    private let thread = SerialThread(named: "sluice-watch")
 
     private static let frame: Duration = .milliseconds(250)
     private static let timeout: DispatchTimeInterval = .milliseconds(500)
@@ -50,7 +50,8 @@ final class WatchLive: Sendable {
         }
         Terminal.take()
         startThread(named: "sluice-keys") { Self.readKeys(end) }
-        startThread(named: "sluice-watch") { [self] in look() }
+        thread.perform { [self] in look() }
+        defer { thread.close() }
         let ticks = Task {
             while !Task.isCancelled {
                 try? await Task.sleep(for: Self.frame)
@@ -60,7 +61,6 @@ final class WatchLive: Sendable {
         for await key in keys {
             if let key {
                 ticks.cancel()
-                isOver.store(true, ordering: .relaxed)
                 Terminal.restore()
                 throw ExitError(key, nil)
             }
@@ -103,15 +103,11 @@ final class WatchLive: Sendable {
         }
     }
 
-    /// Reads the store once a second, on a thread of its own because that blocks.
-    private func look() {
-        var next = MonotonicTime.now
-        while !isOver.load(ordering: .relaxed) {
-            lookOnce()
-            next += .seconds(1)
-            let now = MonotonicTime.now
-            if next > now { usleep(UInt32((next - now) / .microseconds(1))) } else { next = now }
-        }
+    /// Reads the store, which blocks, and schedules the next time, a second later.
+    private func look(at time: MonotonicTime = .now) {
+        lookOnce()
+        let next = max(time + .seconds(1), .now)
+        thread.perform(at: next) { [self] in look(at: next) }
     }
 
     private func lookOnce() {

@@ -1,6 +1,5 @@
 internal import Commands
 internal import Console
-internal import Dispatch
 internal import Glibc
 internal import Host
 internal import Queue
@@ -9,6 +8,15 @@ internal import Work
 
 /// Submits JSON lines from standard input. One thread reads and checks while another commits and prints.
 final class BulkSubmit: Sendable {
+    private struct Input {
+        var reader: LineReader
+        /// Of the last line, from 1.
+        var number = 0
+        var isOver = false
+        /// Of a line that cannot be used.
+        var problem: ExitError?
+    }
+
     private struct Batch {
         var drafts: [CommandDraft] = []
         /// The line of each draft, from 1.
@@ -24,21 +32,18 @@ final class BulkSubmit: Sendable {
     /// Prints no UUIDs, and shows how far it is on any terminal.
     private let isQuiet: Bool
 
-    /// Batches for the committing thread; nil ends it.
-    private let queue = Mutex<[Batch?]>([])
-    private let filled = DispatchSemaphore(value: 0)
-    /// Starts at 0 and is raised: libdispatch traps where a semaphore ends below its initial value.
-    private let free = DispatchSemaphore(value: 0)
+    private let input: Mutex<Input>
     /// For a terminal that does not show the UUIDs themselves.
     private let progress = Mutex(BulkProgress(now: .now))
-    /// Commands of the accepted lines, and how many of these existed already under their unique keys.
-    private let totals = Mutex((accepted: 0, existing: 0))
+    /// Commands of the accepted lines, how many of these existed already under their unique keys, and the ids, where the
+    /// caller waits for them.
+    private let totals = Mutex((accepted: 0, existing: 0, ids: [CommandID]()))
     /// The refusal of a draft, which ends the reading.
     private let refusal = Mutex<ExitError?>(nil)
 
     private static let batchSize = 4096
-    /// Batches that may wait for their commit.
-    private static let batchesAhead = 2
+    /// Batches that wait for their commit or are committed, while another is read.
+    private static let maxInFlight = 2
     /// Bytes of drafts after which a batch is full.
     private static let batchBytes = 8 << 20
     /// Bytes of a line. JSON text may be longer than the form that is stored.
@@ -55,74 +60,68 @@ final class BulkSubmit: Sendable {
         self.asJSON = asJSON
         self.keepsIDs = keepsIDs
         self.isQuiet = isQuiet
-        for _ in 0..<Self.batchesAhead { free.signal() }
+        input = Mutex(Input(reader: LineReader(descriptor: STDIN_FILENO, limit: Self.lineLimit)))
     }
 
     /// - Returns: the ids, where the caller waits for them.
     /// - Throws: ``ExitError`` with the number of the line. The ids of accepted lines have been printed then.
     func run() async throws -> [CommandID] {
-        async let committed = onThread("sluice-commit") { self.commitAll() }
-        let problem = await onThread("sluice-read") { self.readAll() }
-        let ids = await committed
+        let (reading, committing) = (SerialThread(named: "sluice-read"), SerialThread(named: "sluice-commit"))
+        let (commits, committed) = AsyncStream<Void>.makeStream()
+        var ends = commits.makeAsyncIterator()
+        var inFlight = 0
+        while let batch = await reading.run({ self.readBatch() }) {
+            if inFlight == Self.maxInFlight { await ends.next() } else { inFlight += 1 }
+            committing.perform { [self] in
+                if refusal.withLock({ $0 == nil }) { commit(batch) }
+                committed.yield()
+            }
+        }
+        await reading.close()
+        await committing.close()
         Diagnostics.clearStatus()
         Output.flush()
-        let (accepted, existing) = totals.withLock { $0 }
+        let (accepted, existing, ids) = totals.withLock { $0 }
         if existing > 0, !asJSON {
             Diagnostics.say("existing: \(existing) of \(accepted) commands; --json tells which")
         }
-        if let exitError = refusal.withLock({ $0 }) ?? problem { throw exitError }
+        if let exitError = refusal.withLock({ $0 }) ?? input.withLock({ $0.problem }) { throw exitError }
         return ids
     }
 
     // MARK: Reading
 
-    private func readAll() -> ExitError? {
-        var batch = Batch()
-        var bytes = 0
-        var reader = LineReader(descriptor: STDIN_FILENO, limit: Self.lineLimit)
-        var number = 0
-        var problem: ExitError?
-        reading: while refusal.withLock({ $0 == nil }) {
-            if !batch.drafts.isEmpty, reader.mayBlock {
+    /// - Returns: nil at the end of the input, and behind a line that cannot be used.
+    private func readBatch() -> Batch? {
+        input.withLock { input in
+            var batch = Batch()
+            var bytes = 0
+            while !input.isOver, refusal.withLock({ $0 == nil }) {
                 // While the producer pauses, its lines so far are submitted.
-                put(batch)
-                batch = Batch()
-                bytes = 0
-            }
-            do {
-                let line = try reader.next()
-                number += 1
-                switch line {
-                case .end: break reading
-                case .tooLong:
-                    throw ExitError(.data, "the payload is larger than \(Command.payloadLimit) bytes")
-                case .line(let text):
-                    if text.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
-                    let draft = try draft(text)
-                    bytes += draft.payload.count
-                    batch.drafts.append(draft)
-                    batch.lines.append(number)
+                if !batch.drafts.isEmpty, input.reader.mayBlock { break }
+                do {
+                    let line = try input.reader.next()
+                    input.number += 1
+                    switch line {
+                    case .end: input.isOver = true
+                    case .tooLong:
+                        throw ExitError(.data, "the payload is larger than \(Command.payloadLimit) bytes")
+                    case .line(let text):
+                        if text.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { continue }
+                        let draft = try draft(text)
+                        bytes += draft.payload.count
+                        batch.drafts.append(draft)
+                        batch.lines.append(input.number)
+                    }
+                } catch {
+                    let exitError = ExitError(error)
+                    input.problem = ExitError(exitError.code, "line \(input.number): \(exitError.message ?? "")")
+                    input.isOver = true
                 }
-            } catch {
-                let exitError = ExitError(error)
-                problem = ExitError(exitError.code, "line \(number): \(exitError.message ?? "")")
-                break reading
+                if batch.drafts.count >= Self.batchSize || bytes >= Self.batchBytes { break }
             }
-            if batch.drafts.count >= Self.batchSize || bytes >= Self.batchBytes {
-                put(batch)
-                batch = Batch()
-                bytes = 0
-            }
+            return batch.drafts.isEmpty ? nil : batch
         }
-        put(batch)
-        put(nil)
-        return problem
-    }
-
-    private func put(_ batch: Batch?) {
-        free.wait()
-        queue.withLock { $0.append(batch) }
-        filled.signal()
     }
 
     private func draft(_ text: ArraySlice<UInt8>) throws -> CommandDraft {
@@ -156,17 +155,7 @@ final class BulkSubmit: Sendable {
 
     // MARK: Committing
 
-    private func commitAll() -> [CommandID] {
-        var ids: [CommandID] = []
-        while true {
-            filled.wait()
-            guard let batch = queue.withLock({ $0.removeFirst() }) else { return ids }
-            if !batch.drafts.isEmpty, refusal.withLock({ $0 == nil }) { commit(batch, ids: &ids) }
-            free.signal()
-        }
-    }
-
-    private func commit(_ batch: Batch, ids: inout [CommandID]) {
+    private func commit(_ batch: Batch) {
         if !isQuiet {
             do { try Output.require(bytes: batch.drafts.count * SubmissionPrinter.lineBytes) } catch {
                 let exitError = ExitError(error)
@@ -195,8 +184,8 @@ final class BulkSubmit: Sendable {
         totals.withLock { totals in
             totals.accepted += accepted.count
             totals.existing += accepted.count { $0.submission.isExisting }
+            if keepsIDs { totals.ids += accepted.map(\.submission.id) }
         }
-        if keepsIDs { ids += accepted.map(\.submission.id) }
     }
 
     private func show(_ accepted: [(submission: Submission, line: Int)]) {

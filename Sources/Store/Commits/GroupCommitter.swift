@@ -57,7 +57,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     private let isOptional: @Sendable (Write) -> Bool
     private let share: (@Sendable ([Write]) -> Int)?
     /// Nil: the thread of the commits belongs to another object.
-    private let thread: BlockingThread?
+    private let thread: SerialThread?
     private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 
     /// - Parameters:
@@ -76,7 +76,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
         self.limiter = limiter
         self.isOptional = isOptional
         self.share = share
-        let thread = run == nil ? BlockingThread(named: name) : nil
+        let thread = run == nil ? SerialThread(named: name) : nil
         self.thread = thread
         self.run = run ?? { thread?.perform($0) }
     }

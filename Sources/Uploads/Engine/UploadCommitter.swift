@@ -16,7 +16,7 @@ final class UploadCommitter: Sendable {
     private let store: any CommandStore
     private let committers: [Committer]
     /// Reads do not wait behind commits, which wait for the disk.
-    private let readers = (0..<4).map { BlockingThread(named: "upload-reads-\($0)") }
+    private let readers = (0..<4).map { SerialThread(named: "upload-reads-\($0)") }
 
     /// Writes of one transaction; such a commit takes a few milliseconds, in which other writers wait.
     private static let batch = 256

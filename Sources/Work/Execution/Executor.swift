@@ -55,7 +55,7 @@ final class Executor: Sendable {
     private let wakeReporter: @Sendable () -> Void
     let publish: @Sendable (Published) -> Void
     private let operationExecutor: (any TaskExecutor)?
-    let canceller = BlockingThread(named: "sluice-cancel")
+    let canceller = SerialThread(named: "sluice-cancel")
     private let combiner: FlatCombiner<State>
     private let outbox: Mutex<Outbox>
     let commitErrors = Mutex(StoreErrorLog())

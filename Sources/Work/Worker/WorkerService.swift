@@ -146,18 +146,17 @@ package final class WorkerService: Service {
     /// - Returns: false where an operation has ignored its cancellation for ``WorkerConfiguration/abandonTimeout``.
     private func drain(_ executor: Executor) async -> Bool {
         executor.drain()
-        let grace = configuration.grace
         let (ends, end) = AsyncStream<Bool>.makeStream()
         executor.whenIdle { end.yield(true) }
         // On a thread, because operations may block all threads of the cooperative pool.
-        let timer = DrainTimer(grace: grace, abandonTimeout: WorkerConfiguration.abandonTimeout) {
+        let timer = SerialThread(named: "sluice-drain")
+        timer.perform(at: .now + configuration.grace) {
             executor.stopAll()
-        } whenOver: {
-            end.yield(false)
+            timer.perform(at: .now + WorkerConfiguration.abandonTimeout) { end.yield(false) }
         }
         // Detached, because a cancelled task would not wait for the stream.
         let isIdle = await Task.detached { await ends.first { _ in true } ?? true }.value
-        timer.cancel()
+        await timer.close()
         return isIdle
     }
 

@@ -282,7 +282,7 @@ import Testing
     }
 
     @Test func `bodies of the thread have their turn between two commits`() async {
-        let thread = BlockingThread(named: "shared")
+        let thread = SerialThread(named: "shared")
         let order = Mutex<[String]>([])
         let committer = GroupCommitter<Int, Int>(
             named: "commit", policy: .once, share: { _ in 1 }, on: { thread.perform($0) })
@@ -295,7 +295,7 @@ import Testing
                 return write
             }, deliver: { _ in })
         await committer.close()
-        thread.close()
+        await thread.close()
         #expect(order.withLock(\.self) == ["commit 1", "body", "commit 2"])
     }
 }

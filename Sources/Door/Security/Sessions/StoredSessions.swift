@@ -12,7 +12,7 @@ package final class StoredSessions: Sendable {
 
     private let settings: any SettingStore
     private let logger: Logger
-    private let thread = BlockingThread(named: "door-sessions")
+    private let thread = SerialThread(named: "door-sessions")
     private let pending = Mutex<Changes>([:])
 
     package init(_ settings: any SettingStore, logger: Logger) {

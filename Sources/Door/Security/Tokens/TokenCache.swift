@@ -34,8 +34,8 @@ package final class TokenCache: Sendable {
     private let store: TokenStore
     private let logger: Logger
     private let clock: @Sendable () -> MonotonicTime
-    private let reads = BlockingThread(named: "door-tokens")
-    private let writes = BlockingThread(named: "door-token-use")
+    private let reads = SerialThread(named: "door-tokens")
+    private let writes = SerialThread(named: "door-token-use")
     private let state = Mutex(State())
 
     package init(

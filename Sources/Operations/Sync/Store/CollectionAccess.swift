@@ -8,7 +8,7 @@ final class CollectionAccess: Sendable {
     private let directory: CollectionDirectory
     private let name: String
     private let lock: Mutex<CollectionLock?>
-    private let thread: BlockingThread
+    private let thread = SerialThread(named: "sluice-sync")
     private let opened = Mutex<CollectionStore?>(nil)
 
     /// - Parameter lock: of the collection.
@@ -16,18 +16,13 @@ final class CollectionAccess: Sendable {
         self.directory = directory
         self.name = name
         self.lock = Mutex(lock)
-        thread = BlockingThread(named: "sluice-sync")
     }
 
     /// Runs `body` with the collection, which is made where there is none. It is not cut short by a
     /// cancellation.
     /// - Throws: ``CommandFailure``
     func use<Value: Sendable>(_ body: @escaping @Sendable (CollectionStore) throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            thread.perform { [self] in
-                continuation.resume(with: Result { try run(body) })
-            }
-        }
+        try await thread.run { [self] in try run(body) }
     }
 
     private func run<Value: Sendable>(_ body: (CollectionStore) throws -> Value) throws -> Value {
@@ -59,18 +54,15 @@ final class CollectionAccess: Sendable {
     /// thread; returns when that is done.
     /// - Parameter keepsStage: another execution may go on with the staged pages.
     func close(keepsStage: Bool) async {
-        await withCheckedContinuation { continuation in
-            thread.perform { [self] in
-                opened.withLock { opened in
-                    // The next sync of the collection drops the pages that cannot be dropped now.
-                    if keepsStage { try? opened?.rollbackPage() } else { try? opened?.dropStage() }
-                    opened = nil
-                }
-                // The next sync of the collection may begin at once.
-                lock.withLock { $0 = nil }
-                continuation.resume()
+        await thread.run { [self] in
+            opened.withLock { opened in
+                // The next sync of the collection drops the pages that cannot be dropped now.
+                if keepsStage { try? opened?.rollbackPage() } else { try? opened?.dropStage() }
+                opened = nil
             }
+            // The next sync of the collection may begin at once.
+            lock.withLock { $0 = nil }
         }
-        thread.close()
+        await thread.close()
     }
 }

@@ -1,7 +1,5 @@
 internal import CLinux
-internal import Dispatch
 internal import Glibc
-internal import Synchronization
 
 /// Runs `body` on a new thread: for work that blocks, and so must not run on the cooperative pool. Without a
 /// thread the process ends, with exit code 75 of sysexits.h (“try again”): the limit may have room in a while.
@@ -61,66 +59,5 @@ package func onThread<Value: Sendable, Failure: Error>(
         if let result { return try result.get() }
         // In a task of its own, because a cancelled one does not sleep.
         await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
-    }
-}
-
-/// A thread that runs blocking work, one body after the other.
-package final class BlockingThread: Sendable {
-    private struct Queue {
-        var bodies: [@Sendable () -> Void] = []
-        var urgent: [@Sendable () -> Void] = []
-        var isIdle = false
-        var isClosed = false
-    }
-
-    private let queue = Mutex(Queue())
-    private let wake = DispatchSemaphore(value: 0)
-
-    package init(named name: String) {
-        startThread(named: name) { [self] in run() }
-    }
-
-    /// Runs `body` after those that were handed in before.
-    /// - Parameter isUrgent: before those that are not urgent. The one that runs is not interrupted.
-    package func perform(isUrgent: Bool = false, _ body: @escaping @Sendable () -> Void) {
-        let wakes = queue.withLock { queue in
-            if isUrgent { queue.urgent.append(body) } else { queue.bodies.append(body) }
-            defer { queue.isIdle = false }
-            return queue.isIdle
-        }
-        if wakes { wake.signal() }
-    }
-
-    /// Ends the thread after the bodies that were handed in so far.
-    package func close() {
-        perform { [self] in queue.withLock { $0.isClosed = true } }
-    }
-
-    private func run() {
-        while true {
-            let (bodies, isClosed) = queue.withLock { queue -> ([@Sendable () -> Void], Bool) in
-                defer { queue.bodies = [] }
-                queue.isIdle = queue.bodies.isEmpty && queue.urgent.isEmpty
-                return (queue.bodies, queue.isClosed)
-            }
-            let hadUrgent = runUrgent()
-            for body in bodies {
-                body()
-                _ = runUrgent()
-            }
-            if bodies.isEmpty, !hadUrgent {
-                if isClosed { return }
-                wake.wait()
-            }
-        }
-    }
-    /// - Returns: whether there were any.
-    private func runUrgent() -> Bool {
-        let bodies = queue.withLock { queue in
-            defer { queue.urgent = [] }
-            return queue.urgent
-        }
-        for body in bodies { body() }
-        return !bodies.isEmpty
     }
 }
