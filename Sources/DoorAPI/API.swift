@@ -16,7 +16,8 @@ struct API: Sendable {
     let linkReadings: LinkReadings
     let searches = SearchSlots()
     let runningKeys = RunningKeys()
-    let grantTurns = GrantTurns()
+    /// Makes one grant at a time: each reads the names that are taken before it writes.
+    let grantThread = BlockingPool(named: "sluice-grants", maxThreads: 1)
 
     init(_ door: DoorContext, actions: ActionRuns) {
         self.door = door
@@ -31,7 +32,7 @@ struct API: Sendable {
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (QueueAccess) throws -> Value
     ) async throws(Problem) -> Value {
-        do { return try await onThread("door-api") { [access = client.access] in try body(access) } } catch {
+        do { return try await BlockingPool.shared.run { [access = client.access] in try body(access) } } catch {
             throw problem(error)
         }
     }

@@ -55,7 +55,6 @@ package final class LivePart: DoorPart {
             isOver.store(true, ordering: .relaxed)
             feed.close()
             registry.shutDown()
-            streams.withLock { $0?.reader.close() }
         }
         startThread(named: "door-live") { [self] in look(LiveReader(queue, events), events) }
         while true {

@@ -14,7 +14,7 @@ package func startThread(named name: String, _ body: @escaping @Sendable () -> V
 }
 
 /// - Returns: 0, or an error code: EAGAIN while the user or the system has too many threads.
-private func newThread(named name: String, _ body: @escaping @Sendable () -> Void) -> CInt {
+func newThread(named name: String, _ body: @escaping @Sendable () -> Void) -> CInt {
     final class Start {
         let name: String
         let body: @Sendable () -> Void
@@ -43,21 +43,7 @@ private func newThread(named name: String, _ body: @escaping @Sendable () -> Voi
     return 0
 }
 
-/// Runs `body`, which blocks, on a new thread, and waits for its result without blocking. While the user or
-/// the system has too many threads, for instance because of a program that forks, it waits for one.
+/// Runs `body`, which blocks, on a thread of ``BlockingPool/shared``, and waits for its result without blocking.
 package func onThread<Value: Sendable, Failure: Error>(
     _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
-) async throws(Failure) -> Value {
-    while true {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Value, Failure>?, Never>) in
-            let code = newThread(named: name) {
-                continuation.resume(returning: Result { () throws(Failure) in try body() })
-            }
-            if code != 0 { continuation.resume(returning: nil) }
-        }
-        if let result { return try result.get() }
-        // In a task of its own, because a cancelled one does not sleep.
-        await Task { try? await Task.sleep(for: .milliseconds(100)) }.value
-    }
-}
+) async throws(Failure) -> Value { try await BlockingPool.shared.run(body) }

@@ -89,7 +89,7 @@ public struct SluiceWorker: Service {
     private func storeRules() async {
         let own = registry.operationRules.filter { !CommandType.builtIn.contains($0.key) }
         do {
-            try await onThread("rules") { [queue] () throws(StoreError) in try queue.setRules(own) }
+            try await BlockingPool.shared.run { [queue] () throws(StoreError) in try queue.setRules(own) }
         } catch {
             logger.warning("Producers do not learn how to read the payloads of this worker's types: \(error)")
         }

@@ -137,7 +137,7 @@ package final class Supervisor: Service {
                 ChildExit(
                     name: child.name, pid: pid, status: status, isIntentional: isIntentional, lastLines: lastLines)
             }
-            let wasReady = await onThread("was-ready") { [callbacks] in callbacks.wasReady(child.name, pid) }
+            let wasReady = await BlockingPool.shared.run { [callbacks] in callbacks.wasReady(child.name, pid) }
             let outcome = state.withLock { $0.fleet.exited(child.name, wasReady: wasReady, now: now, exit: exit) }
             let before = failure
             failure = wasReady || outcome.isIntentional ? nil : StartFailure(status, lastLines)

@@ -54,7 +54,7 @@ import Testing
             await withTaskGroup { group in
                 for number in 1...5 {
                     group.addTask {
-                        await onThread("waits") {
+                        await BlockingPool.shared.run {
                             guard let lock = try? rig.lock(), lock.take(timeout: .seconds(60)) else { return }
                             order.change { $0.append(number) }
                             lock.release()
@@ -63,7 +63,7 @@ import Testing
                     try? await until("its place") { rig.waiting == number }
                 }
                 group.addTask {
-                    await onThread("holds") {
+                    await BlockingPool.shared.run {
                         holder.release()
                         guard holder.take(timeout: .seconds(60)) else { return }
                         order.change { $0.append(0) }

@@ -146,7 +146,6 @@ actor Coordinator: LoopCallbackOwner {
         loop.tick = nil
         uplinks.stop()
         workers.stop()
-        migrator.close()
         limits.stop()
         environment.store.close()
         maintainer.close()

@@ -39,7 +39,7 @@ package final class CoordinatorService: Service {
         let checkpointLock = CheckpointLock(directory.run)
         try checkpointLock.obtain()
         let epoch = try CoordinatorEpoch.next(in: directory.run, now: .now)
-        let recovered = try await onThread("recover") { [store] () throws(StoreError) in
+        let recovered = try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try RecoveredState(from: store)
         }
         let loss = PresenceLoss()

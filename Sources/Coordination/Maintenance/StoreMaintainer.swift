@@ -5,7 +5,7 @@ internal import Metrics
 internal import Store
 internal import Synchronization
 
-/// Keeps the store small, on a thread of its own. It checkpoints each shard in its turn, and in every round
+/// Keeps the store small, on a thread that may block. It checkpoints each shard in its turn, and in every round
 /// where the WAL exceeds 32 MB. It prunes finished commands in small batches, removes the locks of programs that
 /// no process holds, and submits commands that remove the remains of others (``Leftover``).
 ///
@@ -52,7 +52,6 @@ final class StoreMaintainer: Sendable {
     private let cleanup: @Sendable (Leftover) -> CommandDraft?
     private let logger: Logger
     private let state = Mutex(State())
-    private let thread = SerialThread(named: "store-upkeep")
     private let checkpointTime = Timer(label: "sluice.checkpoint")
 
     /// - Parameters:
@@ -85,7 +84,7 @@ final class StoreMaintainer: Sendable {
             return state.rounds
         }
         guard let number else { return }
-        thread.perform { [self] in
+        BlockingPool.shared.perform { [self] in
             if let files { checkpoint(files, round: number) }
             // Early in the first turn: a coordinator that restarts every few seconds prunes too.
             let isPruning = state.withLock { $0.hasMore } || number % Self.pruneEvery == Self.firstPrune
@@ -99,10 +98,7 @@ final class StoreMaintainer: Sendable {
         }
     }
 
-    func close() {
-        state.withLock { $0.isRunning = false }
-        thread.close()
-    }
+    func close() { state.withLock { $0.isRunning = false } }
 
     private func checkpoint(_ files: any StoreMaintenance, round: Int) {
         for shard in 0..<files.shardCount {

@@ -6,11 +6,10 @@ internal import Wire
 /// Brings the shards to this program's version, once no worker of an earlier release has a session. Confined to the loop.
 ///
 /// Only the coordinator migrates, because it knows which releases the workers have. Until then every program uses the
-/// shards as they are. A migration may take minutes, so it has a thread of its own, and the heartbeat goes on.
+/// shards as they are. A migration may take minutes, so another thread runs it, and the heartbeat goes on.
 final class StoreMigrator {
     private let environment: CoordinatorEnvironment
     private let dispatch: DispatchRunner
-    private let thread = SerialThread(named: "store-migration")
     private var isRunning = false
     /// Shards that may have an earlier version.
     private var remaining: [Int]
@@ -22,8 +21,6 @@ final class StoreMigrator {
         self.dispatch = dispatch
         remaining = Array(0..<(environment.files?.shardCount ?? 0))
     }
-
-    func close() { thread.close() }
 
     /// Migrates what can be migrated now; call it in each sweep.
     func run() {
@@ -38,7 +35,7 @@ final class StoreMigrator {
             remaining = left
             log.end()
         }
-        thread.perform { [remaining, call = log.call] in
+        BlockingPool.shared.perform { [remaining, call = log.call] in
             var left: [Int] = []
             for shard in remaining {
                 let (line, isDone) = Self.migrate(shard, in: files, epochs: epochs)

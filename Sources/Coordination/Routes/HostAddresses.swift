@@ -15,7 +15,7 @@ package final class HostAddresses: Sendable {
     }
 
     private let state = Mutex(State())
-    private let thread = SerialThread(named: "sluice-names")
+    private let pool = BlockingPool(named: "sluice-names", maxThreads: 1)
     private let lookUp: LookUp
     private let wake: @Sendable () -> Void
 
@@ -25,12 +25,10 @@ package final class HostAddresses: Sendable {
         self.wake = wake
     }
 
-    deinit { thread.close() }
-
     /// Looks a name up, unless that is under way.
     package func want(_ name: String) {
         guard state.withLock({ $0.pending.insert(name).inserted }) else { return }
-        thread.perform { [weak self, lookUp] in
+        pool.perform { [weak self, lookUp] in
             let addresses = lookUp(name)
             self?.answer(name, addresses)
         }

@@ -134,7 +134,7 @@ package final class Authenticator: Sendable {
         guard let codes else { return nil }
         let now = clock()
         do throws(StoreError) {
-            return try await onThread("door-login") { () throws(StoreError) in
+            return try await BlockingPool.shared.run { () throws(StoreError) in
                 try codes.redeem(code, now: now)
             }
         } catch {

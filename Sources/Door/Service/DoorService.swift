@@ -90,14 +90,14 @@ package struct DoorService: Service {
                 ])
         }
         for sentence in MissingRoutes.sentences(recovery.routes, in: routes) { logger.warning("\(sentence)") }
-        let token = try await onThread("door-token") { [client] () throws(StoreError) in
+        let token = try await BlockingPool.shared.run { [client] () throws(StoreError) in
             try MachineToken.load(in: client.directory, TokenStore(client.store), now: .now)
         }
         logger.debug("The token of this machine is \(token.id)")
         let tokens = TokenCache(TokenStore(client.store), logger: logger)
         defer { tokens.close() }
         let isSecure = configuration.url(at: address).hasPrefix("https:")
-        let (suffix, earlier, isClockHeld) = try await onThread("door-sessions") { [client] () throws(StoreError) in
+        let (suffix, earlier, isClockHeld) = try await BlockingPool.shared.run { [client] () throws(StoreError) in
             (
                 try StoredSessions.cookieSuffix(client.store), try StoredSessions.read(client.store),
                 client.store.isClockHeld

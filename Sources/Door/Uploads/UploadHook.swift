@@ -54,7 +54,7 @@ package final class UploadHook: UploadAdmission {
         var secret: String?
         if let credential {
             do throws(SecretError) {
-                let field = try await onThread("door-hook") { () throws(SecretError) in try credential.header() }
+                let field = try await BlockingPool.shared.run { () throws(SecretError) in try credential.header() }
                 headers.replaceOrAdd(name: field.name, value: field.value)
                 secret = field.value
             } catch {

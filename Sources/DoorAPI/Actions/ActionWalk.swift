@@ -29,7 +29,7 @@ struct ActionWalk: Sendable {
     func page(after: CommandID?) async throws -> CommandPage {
         try Task.checkCancellation()
         let (client, filter) = (client, action.filter)
-        return try await onThread("door-action") {
+        return try await BlockingPool.shared.run {
             try client.access.page(
                 filter, order: .oldestFirst, after: after, limit: Self.pageSize, within: Self.pageTime)
         }

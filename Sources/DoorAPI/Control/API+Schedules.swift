@@ -92,7 +92,7 @@ extension API {
             admit: { type, payload, isTemplate in
                 try policy.admit(type: type, payload: payload, isTemplate: isTemplate)
             },
-            registry: { type in try await onThread("door-schedule") { try self.registry(for: type) } })
+            registry: { type in try await BlockingPool.shared.run { try self.registry(for: type) } })
         let action: ScheduleAction
         do { action = try await builder.action(of: put.definition) } catch let error as ScheduleBuildError {
             throw error.cause as? Problem ?? problem(error)

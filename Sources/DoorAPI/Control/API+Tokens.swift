@@ -36,7 +36,7 @@ extension API {
         let token = AccessToken()
         let record: TokenRecord
         do throws(TokenGrantError) {
-            record = try await grantTurns.run { [queue = client.access] () throws(TokenGrantError) in
+            record = try await grantThread.run { [queue = client.access] () throws(TokenGrantError) in
                 try TokenStore(queue).grant(grant, by: principal.token, token, now: now)
             }
         } catch {
@@ -148,20 +148,5 @@ extension API {
                     + "some, or wait until they expire.", fields: [.retryAfter: "60"])
         case .store(let error): problem(error)
         }
-    }
-}
-
-/// Makes one grant at a time, on a thread: each reads the names that are taken before it writes.
-final class GrantTurns: Sendable {
-    private let thread = SerialThread(named: "door-grants")
-
-    deinit { thread.close() }
-
-    func run<Value: Sendable, Failure: Error>(
-        _ body: @escaping @Sendable () throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<Value, Failure>, Never>) in
-            thread.perform { continuation.resume(returning: Result { () throws(Failure) in try body() }) }
-        }.get()
     }
 }

@@ -18,7 +18,7 @@ extension API {
         let bytes = try await JSONBody.bytes(request, types: ["application/x-ndjson"], limit: Self.maxBulk, weight: 1)
         return try await runningKeys.run(key) {
             let earlier = try await earlier(of: key)
-            let lines = try await onThread("door-bulk") { () throws(Problem) in
+            let lines = try await BlockingPool.shared.run { () throws(Problem) in
                 try self.lines(bytes, policy, key, earlier)
             }
             let drafts = lines.compactMap { if case .success(.draft(let draft)) = $0.content { draft } else { nil } }

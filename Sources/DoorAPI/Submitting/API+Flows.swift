@@ -19,7 +19,7 @@ extension API {
         let key = try IdempotencyScope(request)
         let bytes = try await JSONBody.bytes(request, types: Self.flowTypes, limit: Self.maxFlow)
         return try await runningKeys.run(key) {
-            var flow = try await onThread("door-flow") { () throws(Problem) in try self.flow(bytes, policy) }
+            var flow = try await BlockingPool.shared.run { () throws(Problem) in try self.flow(bytes, policy) }
             if let key {
                 guard flow.uniqueKey == nil else {
                     throw Self.refusal("a flow has either “uniqueKey” or the Idempotency-Key of its request; send one")

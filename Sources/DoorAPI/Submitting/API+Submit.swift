@@ -43,7 +43,7 @@ extension API {
             if let key, let id = try await self.command(of: key, bytes) { return Submission(id: id, isExisting: true) }
             var line = try SubmitLine(bytes)
             try line.use(requestKey: key?.uniqueKey(line: 0, bytes))
-            let draft = try await onThread("door-submit") { [line] () throws(Problem) in
+            let draft = try await BlockingPool.shared.run { [line] () throws(Problem) in
                 try policy.check(line.type)
                 return try line.draft(policy, try registry(for: line.type))
             }

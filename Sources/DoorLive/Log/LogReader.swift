@@ -27,7 +27,7 @@ struct LogReader: Sendable {
 
     private let reader: TransitionReader
     private let pacer: LogPacer
-    private let threads = [SerialThread(named: "door-log-1"), SerialThread(named: "door-log-2")]
+    private let pool = BlockingPool(named: "sluice-log", maxThreads: 2)
     private let pages = Pages()
 
     init(_ queue: QueueAccess, _ pacer: LogPacer) {
@@ -35,25 +35,16 @@ struct LogReader: Sendable {
         self.pacer = pacer
     }
 
-    func close() { for thread in threads { thread.close() } }
-
     /// The next transitions after a position.
     /// - Parameter target: no transition behind it is read.
     func page(after position: TransitionPosition, to target: TransitionPosition) async throws -> LogPage {
         if let page = pages.page(after: position) { return page }
-        let thread = threads.randomElement() ?? threads[0]
-        let result = await withCheckedContinuation { continuation in
-            thread.perform { [reader, pages] in
-                continuation.resume(
-                    returning: Result {
-                        if let page = pages.page(after: position) { return page }
-                        let page = LogPage(try reader.page(after: position, to: target, limit: Self.pageSize))
-                        pages.keep(page)
-                        return page
-                    })
-            }
+        let page = try await pool.run { [reader, pages] in
+            if let page = pages.page(after: position) { return page }
+            let page = LogPage(try reader.page(after: position, to: target, limit: Self.pageSize))
+            pages.keep(page)
+            return page
         }
-        let page = try result.get()
         let wait = pacer.read(page.page.events.count)
         if wait > .zero { try await Task.sleep(for: wait) }
         return page

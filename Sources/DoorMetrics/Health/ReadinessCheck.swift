@@ -19,7 +19,7 @@ struct ReadinessCheck: Sendable {
         self.context = context
         self.coordinator = coordinator
         disk = CachedReading(maxAge: .seconds(1)) {
-            var readiness = await onThread("door-ready") { () throws(Never) in Self.checkStore(context) }
+            var readiness = await BlockingPool.shared.run { () throws(Never) in Self.checkStore(context) }
             await Self.checkSpool(context, &readiness)
             return readiness
         }

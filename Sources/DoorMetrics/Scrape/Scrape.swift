@@ -33,7 +33,7 @@ struct Scrape: Sendable {
         self.telemetry = telemetry
         self.more = more
         store = CachedReading(maxAge: Self.maxAge) { [client = context.client] in
-            await onThread("door-metrics") { () throws(Never) in StoreFigures(reading: client.access) }
+            await BlockingPool.shared.run { () throws(Never) in StoreFigures(reading: client.access) }
         }
         spool = CachedReading(maxAge: Self.maxAge) { [uploads = context.uploads] in
             try? await uploads.spoolFigures()

@@ -17,7 +17,7 @@ struct PageServices: Sendable {
     func queue<Value: Sendable>(
         _ body: @escaping @Sendable (QueueAccess) throws -> Value
     ) async throws(Problem) -> Value {
-        do { return try await onThread("door-page") { [queue = context.client.access] in try body(queue) } } catch {
+        do { return try await BlockingPool.shared.run { [queue = context.client.access] in try body(queue) } } catch {
             throw Problem(SluiceError(error))
         }
     }

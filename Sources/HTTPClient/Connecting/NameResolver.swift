@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Host
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -17,9 +18,11 @@ final class NameResolver: Sendable {
     }
 
     private let entries = Mutex<[String: Entry]>([:])
-    private let threads: BlockingThreads
+    private let threads: BlockingPool
     private let lookUp: @Sendable (String) -> Result<[SocketAddress], HTTPError>
 
+    /// A look-up holds its thread while no name server answers, so the calls of ``BlockingPool/shared`` do not wait for it.
+    private static let pool = BlockingPool(named: "sluice-resolve", maxThreads: 256)
     /// How long a failure is remembered.
     static let failureLifetime: TimeAmount = .seconds(5)
     /// Failures that are remembered at once.
@@ -27,7 +30,7 @@ final class NameResolver: Sendable {
 
     /// - Parameter lookUp: replaces getaddrinfo(3) in tests.
     init(
-        threads: BlockingThreads = .shared,
+        threads: BlockingPool = NameResolver.pool,
         lookUp: @escaping @Sendable (String) -> Result<[SocketAddress], HTTPError> = NameResolver.getaddrinfo
     ) {
         self.threads = threads
@@ -54,7 +57,7 @@ final class NameResolver: Sendable {
             }
         }
         switch next {
-        case .ask: threads.run { [self] in settle(host, lookUp(host)) }
+        case .ask: threads.perform { [self] in settle(host, lookUp(host)) }
         case .wait: break
         case .fail(let error): promise.fail(error)
         }

@@ -1,10 +1,11 @@
+internal import Host
 internal import NIOCore
 internal import NIOSSL
 internal import Synchronization
 
 /// TLS contexts by rule: at least TLS 1.2 (RFC 8996), with the trust roots of the system and of the rule.
-/// Reading the files of a context takes tens of milliseconds. So each context is made once, on a thread of
-/// its own, and again only when one of its files has changed.
+/// Reading the files of a context takes tens of milliseconds. So each context is made once, on another
+/// thread, and again only when one of its files has changed.
 final class TLSContexts: Sendable {
     private struct Entry {
         var context: NIOSSLContext
@@ -20,7 +21,7 @@ final class TLSContexts: Sendable {
         if let cached, rule.files.isEmpty {
             promise.succeed(cached.context)
         } else {
-            BlockingThreads.shared.run {
+            BlockingPool.shared.perform {
                 promise.completeWith(Result { try self.load(rule) })
             }
         }

@@ -50,7 +50,7 @@ package struct WorkerInfo: Sendable, Equatable {
         return settings?.values.contains { WorkerInfo(setting: $0)?.pid == pid } ?? false
     }
 
-    /// Stores the setting of this process, on a thread of its own because a worker is ready before that.
+    /// Stores the setting of this process, on another thread because a worker is ready before that.
     /// Without the setting, `explain` and `status` show less.
     package static func store(
         seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], isLimited: Bool,
@@ -59,6 +59,6 @@ package struct WorkerInfo: Sendable, Equatable {
         var info = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
         info.isLimited = isLimited
         let setting = info.setting
-        startThread(named: "sluice-info") { try? store.set(SettingKey.worker(seat: seat), to: setting) }
+        BlockingPool.shared.perform { try? store.set(SettingKey.worker(seat: seat), to: setting) }
     }
 }

@@ -87,5 +87,5 @@ struct BenchRig {
 
 /// Runs part of a bench on a thread of its own: it blocks for up to minutes.
 func onBenchThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await onThread("sluice-bench") { Result { try body() } }.get()
+    try await BlockingPool.shared.run { Result { try body() } }.get()
 }

@@ -82,7 +82,7 @@ struct ConfiguredSchedules {
         let check = ScheduleCheck(queue: queue, data: data)
         let prepared = try await check.prepare(entries, allowUnknown: false)
         let names = Set(entries.map(\.name))
-        return try await onThread("schedules") {
+        return try await BlockingPool.shared.run {
             var changes: [String] = []
             for (put, action) in prepared {
                 let change = try queue.putSchedule(put, action, isConfigured: true)

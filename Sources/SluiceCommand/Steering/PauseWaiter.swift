@@ -24,7 +24,7 @@ struct PauseWaiter {
         var lastSeen = MonotonicTime.now
         var hasSaid = false
         while true {
-            let running = try await onThread("pause-wait") { [queue, pause] () -> Int in
+            let running = try await BlockingPool.shared.run { [queue, pause] () -> Int in
                 try queue.running(under: pause)
             }
             count.withLock { $0 = running }

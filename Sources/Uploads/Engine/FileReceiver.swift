@@ -8,7 +8,7 @@ internal import Synchronization
 final class FileReceiver: UploadReceiver, @unchecked Sendable {
     // Unchecked: the request's task uses it, one call after the other, and the engine only after the end of that task.
     private let file: SpoolFile
-    private let disk: DiskThreads
+    private let disk: BlockingPool
     private let upload: Upload
     /// Called before bytes are taken that end at an offset.
     private let reserve: @Sendable (_ end: Int64) async throws(UploadError) -> Void
@@ -40,7 +40,7 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
     ///   - limit: the offset that no byte may pass.
     ///   - algorithms: digests that are computed while the bytes come.
     init(
-        _ file: SpoolFile, on disk: DiskThreads, of upload: Upload, start: Int64, limit: Int64,
+        _ file: SpoolFile, on disk: BlockingPool, of upload: Upload, start: Int64, limit: Int64,
         algorithms: Set<UploadDigest.Algorithm>, checksum: UploadDigest?,
         partSize: @escaping @Sendable () -> Int,
         reserve: @escaping @Sendable (Int64) async throws(UploadError) -> Void,

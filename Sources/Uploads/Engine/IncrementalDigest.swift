@@ -17,7 +17,7 @@ struct IncrementalDigest {
     func finish() -> UploadDigest? { UploadDigest(algorithm, hash.bytes) }
 }
 
-extension DiskThreads {
+extension BlockingPool {
     /// Reads a part of a file for its digest.
     func digest(
         of file: SpoolFile, _ range: Range<Int64>, _ algorithm: UploadDigest.Algorithm

@@ -18,9 +18,11 @@ package final class UploadEngine: UploadService {
     let logger: Logger
     let clock: @Sendable () -> Timestamp
     let committer: UploadCommitter
-    let disk: DiskThreads
-    /// Copy the parts of concatenations.
-    let joinThreads = DiskThreads(count: 2)
+    /// Many small uploads share the flushes of one disk. Measured on ext4: one thread made 249–579 files/s durable, eight
+    /// 942–7,345, 64 up to 9,867.
+    let disk = BlockingPool(named: "sluice-spool", maxThreads: 16)
+    /// Copies the parts of concatenations.
+    let joinThreads = BlockingPool(named: "sluice-join", maxThreads: 2)
     let turns: UploadTurns
     let space = Mutex(SpoolSpace())
     /// Of ``tidy()``.
@@ -56,13 +58,7 @@ package final class UploadEngine: UploadService {
         self.clock = clock
         nextLookAtFiles = Mutex(clock())
         committer = UploadCommitter(store, clock: clock, hint: hint)
-        disk = DiskThreads(count: 16)
         turns = UploadTurns { [statistics] in statistics.tookOver() }
-    }
-
-    deinit {
-        disk.close()
-        joinThreads.close()
     }
 
     // MARK: Creation

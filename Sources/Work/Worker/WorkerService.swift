@@ -38,7 +38,7 @@ package final class WorkerService: Service {
     package func run() async throws {
         let seat = try Seat.take(in: directory.run)
         let session = seat.session()
-        let sessions = try await onThread("session") { [store] () throws(StoreError) in
+        let sessions = try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try ShardSessions(session, in: store)
         }
         let context = try Context()
@@ -113,7 +113,7 @@ package final class WorkerService: Service {
         await link.flush()
         for committer in committers { await committer.close() }
         await link.flush()
-        try await onThread("session") { [store] () throws(StoreError) in
+        try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
         StartedExecutions.remove(in: directory.run, seat: session.seat, epoch: session.epoch)

@@ -23,7 +23,7 @@ import Testing
         let run = RunDirectory(path: place.path)
         _ = try CoordinatorLock.take(in: run)
         let isOver = Mutex(false)
-        async let looking: Void = onThread("looks") {
+        async let looking: Void = BlockingPool.shared.run {
             while !isOver.withLock({ $0 }) { _ = run.probe(.coordinator) }
         }
         do {

@@ -95,7 +95,9 @@ final class APIRig: Sendable {
         if body != nil || method == "POST" || method == "PATCH" { head += "Content-Length: \(body?.count ?? 0)\r\n" }
         let bytes = Array((head + "\r\n").utf8) + (body ?? [])
         let port = port
-        return try await onThread("client") { try APIResponse(exchange(bytes, port: port), isHead: method == "HEAD") }
+        return try await BlockingPool.shared.run {
+            try APIResponse(exchange(bytes, port: port), isHead: method == "HEAD")
+        }
     }
 
     func get(

@@ -28,7 +28,6 @@ struct StreamsRig: Sendable {
             let part = LiveParts(registry: StreamRegistry(limits, statistics), statistics: statistics)
             let pacer = LogPacer()
             let reader = LogReader(live.queue, pacer)
-            defer { reader.close() }
             let streams = EventStreams(
                 registry: part.registry, statistics: statistics, limits: limits, shardCount: live.store.shardCount,
                 view: part.view, tail: LogTail(live.queue, part.registry, pacer), reader: reader)

@@ -1,4 +1,5 @@
 import Dispatch
+import Host
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -30,7 +31,7 @@ import Testing
 
     @Test func `a name is resolved while 200 other look-ups hang`() async throws {
         let source = Source()
-        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 256), lookUp: source.lookUp)
+        let resolver = NameResolver(threads: BlockingPool(named: "test", maxThreads: 256), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let dead = (0..<200).map { resolver.addresses(of: "dead-\($0)", on: loop) }
         try await until("all look-ups") { (0..<200).allSatisfy { source.asked("dead-\($0)") == 1 } }
@@ -42,7 +43,7 @@ import Testing
 
     @Test func `one look-up serves all requests for a name, and its failure the next ones`() async throws {
         let source = Source()
-        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 4), lookUp: source.lookUp)
+        let resolver = NameResolver(threads: BlockingPool(named: "test", maxThreads: 4), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let waiting = (0..<50).map { _ in resolver.addresses(of: "dead", on: loop) }
         source.open()
@@ -55,7 +56,7 @@ import Testing
 
     @Test func `look-ups beyond the number of threads wait`() async throws {
         let source = Source()
-        let resolver = NameResolver(threads: BlockingThreads(maxThreads: 2), lookUp: source.lookUp)
+        let resolver = NameResolver(threads: BlockingPool(named: "test", maxThreads: 2), lookUp: source.lookUp)
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let all = (0..<6).map { resolver.addresses(of: "dead-\($0)", on: loop) }
         try await until("two look-ups") { (0..<6).count { source.asked("dead-\($0)") == 1 } == 2 }

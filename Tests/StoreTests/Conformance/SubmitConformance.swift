@@ -163,7 +163,7 @@ import Testing
         let ids = try await withThrowingTaskGroup(of: [CommandID].self) { group in
             for thread in 0..<16 {
                 group.addTask {
-                    try await onThread("submit-\(thread)") { () throws(StoreError) -> [CommandID] in
+                    try await BlockingPool.shared.run { () throws(StoreError) -> [CommandID] in
                         var ids: [CommandID] = []
                         for round in 0..<10 {
                             let drafts = (0..<5).map { number in

@@ -77,7 +77,7 @@ import Testing
         let count = random.number(in: 1..<50)
         let load = (0..<2).map { number in
             Task {
-                try await onThread("load") { () throws(StoreError) in
+                try await BlockingPool.shared.run { () throws(StoreError) in
                     let store = try SQLiteStore(directory: data, create: false)
                     let (seat, epoch) = (number, Int64(number + 1))
                     for shard in 0..<2 {
@@ -104,7 +104,7 @@ import Testing
         for round in 0..<6 {
             let target = DataDirectory(path: "\(backup.path)-\(round)")
             #expect(
-                try await onThread("backup") { () throws(StoreError) in
+                try await BlockingPool.shared.run { () throws(StoreError) in
                     try store.backup(to: target.path) { _ in }.count
                 } == 0)
             let copy = try SQLiteStore(directory: target, create: false)

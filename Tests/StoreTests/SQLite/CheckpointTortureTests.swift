@@ -67,7 +67,7 @@ import Testing
     func `TortureChild`() async throws {
         let role = try #require(Self.environment[Self.roleVariable])
         let data = DataDirectory(path: try #require(Self.environment[Self.dataVariable]))
-        try await onThread("torture") { () throws(StoreError) in
+        try await BlockingPool.shared.run { () throws(StoreError) in
             let store = try SQLiteStore(directory: data, create: false)
             let end = ContinuousClock.now + .seconds(Self.seconds)
             switch role.prefix(while: { $0 != "-" }) {

@@ -25,7 +25,7 @@ import Testing
         let store = try fixture.store(shards: 1)
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
-        async let submitted = onThread("waits-for-lock") { () throws(StoreError) in
+        async let submitted = BlockingPool.shared.run { () throws(StoreError) in
             try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
         }
         try await until("its waiting") { Self.isWaiting("waits-for-lock") }
@@ -47,7 +47,7 @@ import Testing
         // The error of a timeout names the process that holds the lock.
         let late = #expect(throws: StoreError.self) { _ = try store.checkpoint(shard: 0) }
         #expect(late?.message.contains("locked by process \(getpid()) (") == true, "\(late?.message ?? "")")
-        async let set: Void = onThread("sets") { () throws(StoreError) in try store.set("key", to: "value") }
+        async let set: Void = BlockingPool.shared.run { () throws(StoreError) in try store.set("key", to: "value") }
         try await until("its waiting") { Self.isWaiting("sets") }
         for id in ids { #expect(try store.command(id)?.status == .new) }
         #expect(try store.readyKeys(shard: 0).count == 1 && store.settings(prefix: "").isEmpty)
@@ -78,7 +78,7 @@ import Testing
         var bound = CommandDraft.noop
         bound.uniqueKey = key
         let drafts = [CommandDraft](repeating: .noop, count: 40) + [bound]
-        async let submitted = onThread("submits") {
+        async let submitted = BlockingPool.shared.run {
             store.submit(drafts, allowUnknownTypes: false, now: .now)
         }
         try await until("the others") { try store.counts()[.new] == 840 }

@@ -117,9 +117,9 @@ import Testing
     @Test func `threads and processes that create a store at once create one`() async throws {
         let fixture = try TemporaryStore()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<8 {
+            for _ in 0..<8 {
                 group.addTask {
-                    try await onThread("create-\(number)") { () throws(StoreError) in
+                    try await BlockingPool.shared.run { () throws(StoreError) in
                         let store = try SQLiteStore(directory: fixture.data, shardCount: 4)
                         for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
                             _ = try result.get()

@@ -153,7 +153,7 @@ import Testing
         let before = try store.submitNoops(300)
         let copy = DataDirectory(path: "\(fixture.directory.path)/copy")
         let writer = Task {
-            try await onThread("writer") { () throws(StoreError) in
+            try await BlockingPool.shared.run { () throws(StoreError) in
                 var count = 0
                 while !Task.isCancelled, count < 200 {
                     for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
@@ -254,7 +254,7 @@ import Testing
         }
         try finish(try store.submitNoops(1000, now: .base), .base)
         let writer = Task {
-            try await onThread("writer") { () throws(StoreError) -> Int in
+            try await BlockingPool.shared.run { () throws(StoreError) -> Int in
                 for _ in 0..<50 {
                     var ids: [CommandID] = []
                     for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {

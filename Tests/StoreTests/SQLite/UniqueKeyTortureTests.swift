@@ -102,11 +102,11 @@ struct UniqueKeyTortureTests {
         for round in 1...5 {
             let now = Timestamp.base + .seconds(10 * round)
             let submissions = try await withThrowingTaskGroup(of: Submission.self) { group in
-                for writer in 0..<8 {
+                for _ in 0..<8 {
                     // Each has a store of its own; they share only the files.
                     let store = try SQLiteStore(directory: fixture.data, create: false)
                     group.addTask {
-                        try await onThread("writer-\(writer)") { () throws(StoreError) -> Submission in
+                        try await BlockingPool.shared.run { () throws(StoreError) -> Submission in
                             try store.submit([draft], allowUnknownTypes: false, now: now)[0].get()
                         }
                     }

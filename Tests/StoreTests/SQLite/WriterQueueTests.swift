@@ -16,7 +16,7 @@ import Testing
         let errors = await withTaskGroup(of: StoreError?.self) { group in
             for store in stores {
                 group.addTask {
-                    await onThread("writes") {
+                    await BlockingPool.shared.run {
                         for _ in 0..<3 {
                             do throws(StoreError) {
                                 // Forty-eight turns of 10 ms take longer.

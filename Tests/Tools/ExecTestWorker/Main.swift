@@ -78,7 +78,7 @@ import Host
     private static func bench(seconds: Int, atOnce: Int, prefix: String) async throws {
         let heap = [UInt8](repeating: 1, count: 16 << 20)
         for _ in 0..<3 {
-            let spawned = await rate(seconds, atOnce) { _ in await onThread("spawn") { spawn() } }
+            let spawned = await rate(seconds, atOnce) { _ in await BlockingPool.shared.run { spawn() } }
             let guarded = try await rate(seconds, atOnce) { index in
                 let process = GuardedProcess(try program("\(prefix)\(index)", ["/usr/bin/true"]))
                 while let event = await process.next() {

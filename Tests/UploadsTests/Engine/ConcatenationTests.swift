@@ -1,5 +1,6 @@
 import Commands
 import Foundation
+import Host
 import Store
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Commands
 import Crypto
+import Host
 import Store
 import TestSupport
 import Testing
@@ -132,8 +133,7 @@ struct UploadContinuationTests {
         try file.write(Array("abcd".utf8), at: 0)
         var upload = Upload(id: CommandID(), length: 12, facts: facts(), createdAt: rig.now)
         upload.offset = 4
-        let disk = DiskThreads(count: 1)
-        defer { disk.close() }
+        let disk = BlockingPool(named: "test", maxThreads: 1)
         let written = Shared<[Range<Int64>]>([])
         let receiver = FileReceiver(
             file, on: disk, of: upload, start: 0, limit: 12, algorithms: [], checksum: nil, partSize: { 4 },

@@ -22,7 +22,7 @@ final class ExecLeftovers: Sendable {
             return true
         }
         guard isDue else { return }
-        startThread(named: "sluice-exec-old") { Self.remove(in: directories, owners: Self.owners(programs)) }
+        BlockingPool.shared.perform { Self.remove(in: directories, owners: Self.owners(programs)) }
     }
 
     /// The claims before one whose directories are looked for: each execution does this.

@@ -17,7 +17,7 @@ struct ExecRun {
         let request = ExecPreparation(
             payload: payload, program: program, directories: directories, id: execution.id, claim: execution.claim,
             attempt: execution.command.retries + 1)
-        let prepared = try await onThread("sluice-exec-start") { () throws(CommandFailure) in try request.make() }
+        let prepared = try await BlockingPool.shared.run { () throws(CommandFailure) in try request.make() }
         var output = ExecOutput(payload: payload, secrets: prepared.secrets)
         let end = await end(of: prepared, &output)
         output.setFiles(prepared)
@@ -43,7 +43,7 @@ struct ExecRun {
 
     private func removeDirectories(_ own: ExecTemporaryDirectory, hasStarted: Bool) async {
         let (id, claim, directories, programs) = (execution.id, execution.claim, directories, [program])
-        await onThread("sluice-exec-end") {
+        await BlockingPool.shared.run {
             own.remove()
             guard hasStarted, claim > 1 else { return }
             ExecLeftovers.remove(of: id, before: claim, in: directories, owners: ExecLeftovers.owners(programs))
