@@ -27,14 +27,19 @@ struct API: Sendable {
 
     var client: SluiceClient { door.client }
 
-    /// Runs a verb or a reading, which blocks, on a thread.
+    /// Runs a reading, as ``QueueAccess/read(isUrgent:_:)``.
     /// - Throws: ``Problem``; the log has the cause of one that only the server explains.
     func read<Value: Sendable>(
+        isUrgent: Bool = false, _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(Problem) -> Value {
+        do { return try await client.read(isUrgent: isUrgent, body) } catch { throw problem(error) }
+    }
+
+    /// Runs a verb, as ``QueueAccess/write(_:)``; the errors are those of ``read(isUrgent:_:)``.
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (QueueAccess) throws -> Value
     ) async throws(Problem) -> Value {
-        do { return try await BlockingPool.shared.run { [access = client.access] in try body(access) } } catch {
-            throw problem(error)
-        }
+        do { return try await client.write(body) } catch { throw problem(error) }
     }
 
     func problem(_ error: any Error) -> Problem {

@@ -75,7 +75,7 @@ extension SluiceClient {
 
     private func look(_ payload: JSONValue) async throws(SluiceError) -> (StoredFetch.Step, uniqueKey: String) {
         let directory = directory.cache
-        return try await aside { () throws(SluiceError) in
+        return try await BlockingPool.shared.run { () throws(SluiceError) in
             do {
                 return try StoredFetch.look(payload, in: directory)
             } catch let error as PayloadError {

@@ -1,4 +1,5 @@
 import Commands
+import Host
 import NetworkControl
 import Settings
 import Store
@@ -54,6 +55,26 @@ struct QueueAccessTests {
             #expect(hints.take() == ["settingsChanged 0"])
             #expect(try queue.removeRateLimit("api") == RemovedRateLimit(waiting: 0, schedules: []))
             #expect(hints.take() == ["settingsChanged 0"])
+        }
+    }
+
+    @Test func `a reading runs while writes to locked shards hold every thread of the writes`() async throws {
+        let rig = try InspectionRig.make()
+        defer { rig.place.remove() }
+        let (queue, gate, held) = (rig.queue, MonotonicSemaphore(value: 0), Shared(0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0...QueueThreads.maxWriters {
+                group.addTask {
+                    try await queue.write { _ in
+                        held.change { $0 += 1 }
+                        gate.wait()
+                    }
+                }
+            }
+            try await until("every thread") { held.value == QueueThreads.maxWriters }
+            #expect(try await queue.read { queue in queue.shardCount } == rig.store.shardCount)
+            for _ in 0...QueueThreads.maxWriters { gate.signal() }
+            try await group.waitForAll()
         }
     }
 

@@ -9,6 +9,7 @@ final class StoreAccess {
     /// For bodies that run on the threads, and for the number of shards.
     let store: any CommandStore
     private let callbacks: LoopCallbacks
+    /// One thread, so that results come in the order of the reads, and an older one never replaces a newer one.
     private let reader = SerialThread(named: "store-reader")
     /// Reaps, due times and settings may wait for another writer, and reads must not wait behind them.
     private let writer = SerialThread(named: "store-writer")

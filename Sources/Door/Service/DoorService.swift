@@ -71,7 +71,7 @@ package struct DoorService: Service {
         let lock = try Self.takeLock(client.directory.run)
         defer { withExtendedLifetime(lock) {} }
         // The address of an earlier door must not be taken for that of this one.
-        try await client.access { queue in try queue.setDoorURL(nil) }
+        try await client.write { queue in try queue.setDoorURL(nil) }
         let engine = UploadEngine(
             store: client.store, spool: SpoolDirectory(path: client.directory.resolved.uploads),
             limits: configuration.limits,
@@ -147,7 +147,7 @@ package struct DoorService: Service {
                     group.addTask {
                         let port = try await door.port()
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
-                        let code = try await client.access { queue in
+                        let code = try await client.write { queue in
                             try queue.setDoorURL(url)
                             return try codes.make(for: token.id, now: .now)
                         }

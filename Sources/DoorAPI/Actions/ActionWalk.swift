@@ -1,5 +1,4 @@
 internal import Commands
-internal import Host
 internal import Queue
 
 /// Reads and changes the commands of a ``BulkAction``.
@@ -28,10 +27,9 @@ struct ActionWalk: Sendable {
     /// A page may be empty although others follow.
     func page(after: CommandID?) async throws -> CommandPage {
         try Task.checkCancellation()
-        let (client, filter) = (client, action.filter)
-        return try await BlockingPool.shared.run {
-            try client.access.page(
-                filter, order: .oldestFirst, after: after, limit: Self.pageSize, within: Self.pageTime)
+        return try await client.read { [action] queue in
+            try queue.page(
+                action.filter, order: .oldestFirst, after: after, limit: Self.pageSize, within: Self.pageTime)
         }
     }
 

@@ -44,7 +44,7 @@ extension API {
         limit.burst = try Self.count("burst", in: body, 1...StartRate.maxBurst)
         limit.atOnce = try Self.count("atOnce", in: body, 1...RateLimit.maxAtOnce)
         let change = RateLimitChange(to: limit)
-        let (isNew, stored) = try await read { [limit] queue in
+        let (isNew, stored) = try await write { [limit] queue in
             let isNew = try queue.limits()[name] == nil
             return (isNew, try queue.changeRateLimit(name, change) ?? limit)
         }
@@ -56,7 +56,7 @@ extension API {
     @Sendable private func removeLimit(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let name = request.parameters["name"] ?? ""
-        guard let removed = try await read({ queue in try queue.removeRateLimit(name) }) else {
+        guard let removed = try await write({ queue in try queue.removeRateLimit(name) }) else {
             throw Self.noLimit(name)
         }
         log("Removed the rate limit \(name)", request)

@@ -98,7 +98,7 @@ extension API {
             throw error.cause as? Problem ?? problem(error)
         }
         for draft in action.drafts { try policy.check(draft) }
-        let (change, stored) = try await read { queue in
+        let (change, stored) = try await write { queue in
             try queue.refuseUnknown(action, of: name, allowUnknownTypes: false)
             return (try queue.putSchedule(put, action, isConfigured: false), try queue.schedule(name))
         }
@@ -112,7 +112,7 @@ extension API {
         _ = try QueryReader(request, [])
         let name = request.parameters["name"] ?? ""
         _ = try await schedule(name)
-        _ = try await read { queue in try queue.removeSchedule(name) }
+        _ = try await write { queue in try queue.removeSchedule(name) }
         log("Removed the schedule \(name)", request)
         return Response(status: .noContent)
     }
@@ -134,7 +134,7 @@ extension API {
         let name = request.parameters["name"] ?? ""
         _ = try await schedule(name)
         let changed = try await change {
-            try await client.access { queue in try body(queue, name) }
+            try await client.write { queue in try body(queue, name) }
         }
         guard let changed else { throw try await missing(schedule: name) }
         log("\(changed.state.paused ? "Paused" : "Resumed") the schedule \(name)", request)

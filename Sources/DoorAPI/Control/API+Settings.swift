@@ -91,7 +91,7 @@ extension API {
         guard change != LinkOverrideChange() else {
             throw JSONBody.problem("The body changes nothing; send “level”, “maxRate” or both.")
         }
-        let json = try await read { [change] queue in
+        let json = try await write { [change] queue in
             let (override, setting) = try queue.changeLink(to: destination, change)
             return override.json(of: destination, setting)
         }

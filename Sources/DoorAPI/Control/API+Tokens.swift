@@ -55,7 +55,7 @@ extension API {
         _ = try QueryReader(request, [])
         let record = try await grant(request)
         if record.revoked == nil {
-            _ = try await read { queue in try TokenStore(queue).revoke(record.id, now: .now) }
+            _ = try await write { queue in try TokenStore(queue).revoke(record.id, now: .now) }
             log("Revoked the token \(record.fullName) (\(record.id))", request)
         }
         return Response(status: .noContent)

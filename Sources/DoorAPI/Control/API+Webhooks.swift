@@ -27,7 +27,7 @@ extension API {
 
     @Sendable private func pauseWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let (setting, isChanged) = try await read { queue in
+        let (setting, isChanged) = try await write { queue in
             try queue.pauseWebhook(endpoint)
         }
         log("Paused the webhook endpoint \(setting.name)", request)
@@ -37,11 +37,11 @@ extension API {
     /// Messages that wait for the endpoint, and those that wait after a failure, are sent at once.
     @Sendable private func resumeWebhook(_ request: DoorRequest) async throws -> Response {
         let endpoint = try await webhook(request)
-        let first = try await read { queue in try queue.resumeWebhook(endpoint) }
+        let first = try await write { queue in try queue.resumeWebhook(endpoint) }
         log("Resumed the webhook endpoint \(endpoint.name)", request)
         guard first.mayHoldBack else { return JSONReply.response(first.json) }
         try await Task.sleep(for: ResumedWebhook.settlingTime)
-        let resumed = try await read { queue in
+        let resumed = try await write { queue in
             var resumed = first
             try queue.endWaits(of: &resumed)
             return resumed

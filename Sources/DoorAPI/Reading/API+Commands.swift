@@ -63,7 +63,7 @@ extension API {
         let limit = try query.limit(default: 1000)
         let cursor = try query.value("cursor", "the cursor of a page before") { Int64($0) }
         let id = try id(request)
-        let found = try await read { queue in try queue.timeline(of: id, before: cursor, limit: limit) }
+        let found = try await read(isUrgent: true) { queue in try queue.timeline(of: id, before: cursor, limit: limit) }
         guard let (page, hasMore) = found else { throw Problem.noCommand(id) }
         let next = hasMore ? page.first.map { "\($0.seq)" } : nil
         return JSONReply.response(

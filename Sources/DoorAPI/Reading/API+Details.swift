@@ -10,7 +10,7 @@ extension API {
 
     /// - Throws: 404 where there is no such command.
     func details(_ id: CommandID) async throws(Problem) -> CommandDetails {
-        let found = try await read { queue in
+        let found = try await read(isUrgent: true) { queue in
             try queue.details(of: id, limit: Self.maxTransitions)
         }
         guard let found else { throw .noCommand(id) }

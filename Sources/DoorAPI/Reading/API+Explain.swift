@@ -10,7 +10,7 @@ extension API {
     @Sendable func explainCommand(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let id = try id(request)
-        guard let command = try await read({ queue in try queue.command(id) }) else {
+        guard let command = try await read(isUrgent: true, { queue in try queue.command(id) }) else {
             throw Problem.noCommand(id)
         }
         let links = try await change { try await linkReadings.readings(for: command) }

@@ -63,7 +63,7 @@ extension API {
 
     private func earlier(of key: IdempotencyScope?) async throws(Problem) -> EarlierRequest? {
         guard let key else { return nil }
-        return try await read { queue in try key.earlier(in: queue) }
+        return try await read(isUrgent: true) { queue in try key.earlier(in: queue) }
     }
 
     private func lines(

@@ -30,7 +30,7 @@ extension API {
     /// The command that an earlier request with this key has made; nil where there was none.
     /// - Throws: 422 where that request had another content.
     func command(of key: IdempotencyScope, _ text: [UInt8]) async throws(Problem) -> CommandID? {
-        let earlier = try await read { queue in try key.earlier(in: queue) }
+        let earlier = try await read(isUrgent: true) { queue in try key.earlier(in: queue) }
         return try earlier.command(key.uniqueKey(line: 0, text), line: 0)
     }
 

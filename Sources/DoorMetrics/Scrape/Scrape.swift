@@ -1,7 +1,6 @@
 internal import Commands
 internal import Door
 internal import DoorLive
-internal import Host
 internal import Queue
 internal import Telemetry
 internal import Uploads
@@ -33,7 +32,9 @@ struct Scrape: Sendable {
         self.telemetry = telemetry
         self.more = more
         store = CachedReading(maxAge: Self.maxAge) { [client = context.client] in
-            await BlockingPool.shared.run { () throws(Never) in StoreFigures(reading: client.access) }
+            // A scrape must not miss the store because lists keep its readers busy.
+            let figures = try? await client.read(isUrgent: true) { queue in StoreFigures(reading: queue) }
+            return figures ?? StoreFigures()
         }
         spool = CachedReading(maxAge: Self.maxAge) { [uploads = context.uploads] in
             try? await uploads.spoolFigures()

@@ -22,7 +22,7 @@ struct BatchesPage: Sendable {
 
     private static func list(_ visit: Visit) async throws -> Response {
         let after = visit.request.query["before"].flatMap { CommandID($0) }
-        let (batches, next) = try await visit.services.queue { queue in
+        let (batches, next) = try await visit.services.read { queue in
             try queue.batches(after: after, limit: shown, within: time)
         }
         return visit.page("Batches", .batches) {
@@ -80,7 +80,7 @@ struct BatchesPage: Sendable {
 
     private static func show(_ visit: Visit) async throws -> Response {
         let id = try id(of: visit)
-        let found = try await visit.services.queue { queue in try queue.batchDetails(of: id) }
+        let found = try await visit.services.read { queue in try queue.batchDetails(of: id) }
         guard let details = found else {
             throw Problem(.notFound, "not-found", "There is no batch \(id); a member has a page of a command.")
         }

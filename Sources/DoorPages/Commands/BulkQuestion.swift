@@ -37,7 +37,7 @@ struct BulkQuestion {
     private func count() async throws(Problem) -> CommandCount {
         let filter = query.filter(asked: visit.now)
         let statuses = BulkAction(verb, of: filter).statuses
-        return try await visit.services.queue { queue in
+        return try await visit.services.read { queue in
             try queue.count(
                 filter, in: statuses, limit: Self.maxCounted, shown: Self.shown, within: Self.time)
         }

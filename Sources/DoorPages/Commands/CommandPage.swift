@@ -27,7 +27,7 @@ struct OneCommandPage: Sendable {
         }
         let page = PageLink.command(id)
         // Retry and the settlement of a doubt act on what their reader saw; a cancellation says the same in any status.
-        let (command, version) = try await visit.services.queue { queue in
+        let (command, version) = try await visit.services.read(isUrgent: true) { queue in
             let command = try queue.command(id)
             return (command, try queue.version(of: id))
         }

@@ -53,11 +53,11 @@ struct CommandsPage: Sendable {
 
 extension PageServices {
     fileprivate func find(_ part: CommandIDPart) async throws(Problem) -> [Command]? {
-        try await queue { queue in try queue.find(part, limit: CommandsPage.pageSize) }
+        try await read { queue in try queue.find(part, limit: CommandsPage.pageSize) }
     }
 
     fileprivate func page(_ filter: CommandFilter, after: CommandID?) async throws(Problem) -> CommandPage {
-        try await queue { queue in
+        try await read { queue in
             try queue.page(
                 filter, order: .newestFirst, after: after, limit: CommandsPage.pageSize, within: CommandsPage.searchTime
             )
@@ -66,6 +66,6 @@ extension PageServices {
 
     /// The names of commands in a list.
     func names(of commands: [Command]) async throws(Problem) -> [CommandID: String] {
-        try await queue { queue in try queue.names(of: commands) }
+        try await read { queue in try queue.names(of: commands) }
     }
 }

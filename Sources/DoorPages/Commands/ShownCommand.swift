@@ -29,7 +29,7 @@ struct ShownCommand: Sendable {
         _ id: CommandID, before seq: Int64?, _ visit: Visit
     ) async throws(Problem) -> ShownCommand? {
         let links = visit.live.links.shown
-        return try await visit.services.queue { queue in
+        return try await visit.services.read(isUrgent: true) { queue in
             // Before the command, so that it is never newer than what the page shows.
             let version = try queue.version(of: id)
             guard let details = try queue.details(of: id, before: seq, limit: transitions) else { return nil }

@@ -17,7 +17,7 @@ struct FlowsPage: Sendable {
 
     private static func list(_ visit: Visit) async throws -> Response {
         let after = visit.request.query["before"].flatMap { CommandID($0) }
-        let (flows, next) = try await visit.services.queue { queue in
+        let (flows, next) = try await visit.services.read { queue in
             try queue.flows(after: after, limit: shown, within: .milliseconds(250))
         }
         return visit.page("Flows", .flows) {
@@ -81,7 +81,7 @@ struct FlowsPage: Sendable {
         let after = visit.request.query["after"].flatMap { Int64($0) } ?? 0
         let isDrawing = visit.request.query["drawing"] == "yes"
         let limit = isDrawing ? FlowDrawing.maxNodes : maxNodes
-        let found = try await visit.services.queue { queue in
+        let found = try await visit.services.read { queue in
             try queue.flow(id, after: after, limit: limit)
         }
         guard case .found(let details) = found else {

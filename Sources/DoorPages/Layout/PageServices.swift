@@ -3,7 +3,6 @@ internal import Door
 internal import DoorAPI
 internal import DoorLive
 internal import HTTPTypes
-internal import Host
 internal import Queue
 
 /// The services that pages use.
@@ -12,13 +11,18 @@ struct PageServices: Sendable {
     let live: LivePart
     let notices = Notices()
 
-    /// Runs a verb or a reading of the queue, which blocks, on a thread.
+    /// Runs a reading of the queue, as ``QueueAccess/read(isUrgent:_:)``.
     /// - Throws: a problem where the store cannot.
-    func queue<Value: Sendable>(
+    func read<Value: Sendable>(
+        isUrgent: Bool = false, _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(Problem) -> Value {
+        do { return try await context.client.read(isUrgent: isUrgent, body) } catch { throw Problem(error) }
+    }
+
+    /// Runs a verb of the queue, as ``QueueAccess/write(_:)``.
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (QueueAccess) throws -> Value
     ) async throws(Problem) -> Value {
-        do { return try await BlockingPool.shared.run { [queue = context.client.access] in try body(queue) } } catch {
-            throw Problem(SluiceError(error))
-        }
+        do { return try await context.client.write(body) } catch { throw Problem(error) }
     }
 }

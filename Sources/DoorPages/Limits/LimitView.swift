@@ -13,7 +13,7 @@ struct LimitView {
 
     static func show(_ visit: Visit) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
-        guard let details = try await visit.services.queue({ queue in try queue.limitDetails(of: name) }) else {
+        guard let details = try await visit.services.read({ queue in try queue.limitDetails(of: name) }) else {
             throw Problem(
                 .notFound, "not-found", "There is no such rate limit, and no command waits for one of that name.")
         }

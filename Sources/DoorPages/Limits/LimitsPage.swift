@@ -20,7 +20,7 @@ struct LimitsPage: Sendable {
     }
 
     private static func list(_ visit: Visit) async throws -> Response {
-        let limits = try await visit.services.queue { queue in try queue.rateLimits() }
+        let limits = try await visit.services.read { queue in try queue.rateLimits() }
         let keys = visit.live.relations.keys
         return visit.page("Limits", .limits) {
             tag(.h1, .class("hide")) { "Limits" }
@@ -93,7 +93,7 @@ struct LimitsPage: Sendable {
             return visit.done(error.detail, isProblem: true, back: nil, or: page)
         }
         let change = RateLimitChange(to: limit)
-        _ = try await visit.services.queue { queue in try queue.changeRateLimit(name, change) }
+        _ = try await visit.services.write { queue in try queue.changeRateLimit(name, change) }
         visit.services.context.logger.notice(
             "A rate limit was changed.", metadata: ["limit": "\(name)", "by": "\(visit.request.actor)"])
         return visit.done("“\(name)”: \(LimitText.sentence(limit)).", back: nil, or: page)

@@ -46,7 +46,7 @@ enum LinkSettings {
             }
             change.maxRate = .some(rate)
         }
-        _ = try await visit.services.queue { [change] queue in
+        _ = try await visit.services.write { [change] queue in
             try queue.changeLink(to: destination, change)
         }
         visit.services.context.logger.notice(

@@ -17,7 +17,7 @@ struct OneLinkView {
         let (name, direction) = try LinkSettings.link(of: visit)
         let known = visit.live.links.shown.first { $0.destination == name && $0.direction == direction }
         let destination = Destination(name)
-        let isPaused = try await visit.services.queue { queue in
+        let isPaused = try await visit.services.read { queue in
             try queue.pauses().contains { $0.qos == nil && $0.destination == destination }
         }
         var link = known ?? LinkReport(destination: name, level: .unknown)

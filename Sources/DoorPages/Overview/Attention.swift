@@ -36,7 +36,7 @@ struct Attention {
             (pauses, newest) = ([], [:])
             return
         }
-        (pauses, newest) = try await visit.services.queue { queue in
+        (pauses, newest) = try await visit.services.read { queue in
             (hasPauses ? try queue.pauses() : [], try queue.newest(in: statuses))
         }
     }

@@ -19,7 +19,7 @@ struct OverviewFailures {
             return
         }
         let newest = groups.map(\.newest)
-        let commands = try await visit.services.queue { queue in try queue.readable(newest) }
+        let commands = try await visit.services.read { queue in try queue.readable(newest) }
         rows = groups.map { ($0, commands[$0.newest]) }
     }
 

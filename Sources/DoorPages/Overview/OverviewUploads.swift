@@ -18,7 +18,7 @@ struct OverviewUploads {
         tokens =
             uploads.isEmpty
             ? [:]
-            : try await visit.services.queue { queue in
+            : try await visit.services.read { queue in
                 try UploadRow.tokens(of: Array(uploads.prefix(Self.shown)), queue)
             }
     }

@@ -16,7 +16,7 @@ struct SchedulesPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (schedules, last) = try await visit.services.queue { queue in
+        let (schedules, last) = try await visit.services.read { queue in
             let schedules = try queue.schedules()
             return (schedules, try queue.readable(schedules.prefix(maxShown).compactMap(\.state.lastID)))
         }
@@ -55,7 +55,7 @@ struct SchedulesPage: Sendable {
     private static func act(_ visit: Visit, _ form: FormFields) async throws -> Response {
         let name = visit.request.parameters["name"] ?? ""
         let verb = visit.request.parameters["verb"] ?? ""
-        let result = try await visit.services.queue { queue -> (text: String, isProblem: Bool)? in
+        let result = try await visit.services.write { queue -> (text: String, isProblem: Bool)? in
             switch verb {
             case "pause": return try queue.pauseSchedule(name).map { _ in ("“\(name)” is paused.", false) }
             case "resume": return try queue.resumeSchedule(name).map { _ in ("“\(name)” fires again.", false) }

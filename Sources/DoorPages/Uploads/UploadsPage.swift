@@ -17,7 +17,7 @@ struct UploadsPage: Sendable {
     }
 
     private static func show(_ visit: Visit) async throws -> Response {
-        let (open, over, tokens) = try await visit.services.queue { queue in
+        let (open, over, tokens) = try await visit.services.read { queue in
             let open = try queue.uploads(.open, limit: shown).uploads
             let over =
                 try queue.uploads(.complete, limit: shown).uploads + queue.uploads(.ended, limit: shown).uploads

@@ -14,13 +14,16 @@ package struct QueueAccess: Sendable {
     package let directory: DataDirectory
     /// Lost where no coordinator runs, which then reads the store at its start.
     let hint: @Sendable (Hint.Kind, [CommandID]) -> Void
+    let threads: QueueThreads
 
+    /// - Parameter threads: of ``read(isUrgent:_:)`` and ``write(_:)``; nil: its own.
     init(
-        _ store: any CommandStore, in directory: DataDirectory,
+        _ store: any CommandStore, in directory: DataDirectory, threads: QueueThreads? = nil,
         hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
     ) {
         self.store = store
         self.directory = directory
+        self.threads = threads ?? QueueThreads(store)
         self.hint = hint
     }
 
@@ -43,7 +46,7 @@ package struct QueueAccess: Sendable {
 
     /// The same queue for a process that collects its hints.
     package func collecting(_ hints: PendingHints) -> QueueAccess {
-        QueueAccess(store, in: directory) { kind, ids in for id in ids { hints.add(kind, id) } }
+        QueueAccess(store, in: directory, threads: threads) { kind, ids in for id in ids { hints.add(kind, id) } }
     }
 
     /// The number of shards.
@@ -64,18 +67,32 @@ package struct QueueAccess: Sendable {
     package func clockHold() throws(StoreError) -> ClockHold? { try store.clockHold() }
 }
 
-extension SluiceClient {
-    /// Of the store of this client. Its hints go over the socket of the client.
-    package var access: QueueAccess { QueueAccess(store, in: directory) { [batcher] in batcher.send($0, $1) } }
+/// The threads on which a process reads and changes a store. A locked shard holds a write for up to 10 s, so writes have
+/// threads of their own: no read waits for one.
+struct QueueThreads: Sendable {
+    let readers: StoreReaders
+    let writers = BlockingPool(named: "sluice-write", maxThreads: maxWriters)
 
-    /// Runs a verb or a reading on a thread of the client.
-    /// - Throws: ``SluiceError``.
-    package func access<Value: Sendable>(
-        _ body: @escaping @Sendable (QueueAccess) throws -> Value
-    ) async throws -> Value {
-        let access = access
-        return try await aside { () throws(SluiceError) in
-            do { return try body(access) } catch { throw SluiceError(error) }
+    static let maxWriters = 64
+
+    init(_ store: any CommandStore) { readers = StoreReaders(store) }
+}
+
+extension QueueAccess {
+    /// Runs a reading on a thread, without blocking the caller.
+    /// - Parameter isUrgent: before the readings that wait, which may be lists: for a look-up of one command.
+    package func read<Value: Sendable>(
+        isUrgent: Bool = false, _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(SluiceError) -> Value {
+        do { return try await threads.readers.run(isUrgent: isUrgent) { try body(self) } } catch {
+            throw SluiceError(error)
         }
+    }
+
+    /// Runs a verb on a thread, without blocking the caller.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(SluiceError) -> Value {
+        do { return try await threads.writers.run { try body(self) } } catch { throw SluiceError(error) }
     }
 }

@@ -22,27 +22,19 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `invalid` for a callback with a key or parents of its own, and the errors of any write.
     ///   Every shard must be writable.
     public func open(_ batch: BatchDraft, allowUnknownTypes: Bool = false) async throws -> CommandID {
-        try await aside { [store] () throws(SluiceError) in
-            do throws(StoreError) {
-                return try store.open(batch, allowUnknownTypes: allowUnknownTypes, now: .now)
-            } catch {
-                throw SluiceError(error)
-            }
-        }
+        try await write { queue in try queue.store.open(batch, allowUnknownTypes: allowUnknownTypes, now: .now) }
     }
 
     /// Lets no more members into a batch, which ends when its last member has. A batch that is sealed stays as it is, so
     /// call this again where it throws.
     /// - Throws: ``SluiceError``: `notFound` where there is no such batch, and the errors of any write.
     public func seal(_ batch: CommandID) async throws {
-        try await aside { [store] () throws(SluiceError) in
-            do throws(StoreError) { try store.seal(batch, now: .now) } catch { throw SluiceError(error) }
-        }
+        try await write { queue in try queue.store.seal(batch, now: .now) }
     }
 
     /// A batch as it is now, with the numbers of its members.
     /// - Returns: nil where there is no such command, or where it is not a batch.
     public func batch(_ id: CommandID) async throws -> BatchState? {
-        try await read { store throws(StoreError) in try store.batch(id) }
+        try await read(isUrgent: true) { queue in try queue.store.batch(id) }
     }
 }

@@ -29,14 +29,8 @@ extension SluiceClient {
 
     /// As ``submit(_:allowUnknownTypes:)``, and says whether the flow is new, or existed already under its unique key.
     public func submitOrFind(_ flow: FlowDraft, allowUnknownTypes: Bool = false) async throws -> Submission {
-        let found = try await aside { [store, clock] () throws(SluiceError) in
-            let plan: FlowPlan
-            do throws(FlowError) { plan = try FlowPlan(flow) } catch { throw SluiceError(error) }
-            do throws(StoreError) {
-                return try store.submit(plan, allowUnknownTypes: allowUnknownTypes, now: clock())
-            } catch {
-                throw SluiceError(error)
-            }
+        let found = try await write { [clock] queue in
+            try queue.store.submit(try FlowPlan(flow), allowUnknownTypes: allowUnknownTypes, now: clock())
         }
         if !found.ready.isEmpty { batcher.send(.ready, found.ready.map(\.id)) }
         return found.submission
@@ -45,7 +39,7 @@ extension SluiceClient {
     /// A flow as it is now.
     /// - Returns: nil where there is no such command, or where it is not a flow.
     public func flow(_ id: CommandID) async throws -> FlowState? {
-        try await read { store throws(StoreError) in try store.flow(id) }
+        try await read(isUrgent: true) { queue in try queue.store.flow(id) }
     }
 
     /// The nodes of a flow, then its callbacks, in an order in which each is behind its parents.
@@ -54,21 +48,21 @@ extension SluiceClient {
     ///   - limit: 1…1,000; the default is 1,000.
     public func nodes(of flow: CommandID, after position: Int64 = 0, limit: Int = 1000) async throws -> [FlowNodeState]
     {
-        try await read { store throws(StoreError) in
-            try store.flowNodes(flow, after: position, limit: min(max(limit, 1), 1000))
+        try await read { queue in
+            try queue.store.flowNodes(flow, after: position, limit: min(max(limit, 1), 1000))
         }
     }
 
     /// The place of a command in the queue of its ordering key.
     /// - Returns: nil for a command that has none, or has ended.
     public func orderingKey(of id: CommandID) async throws -> OrderingKeyState? {
-        try await read { store throws(StoreError) in try store.orderingKey(of: id) }
+        try await read(isUrgent: true) { queue in try queue.store.orderingKey(of: id) }
     }
 
     /// The commands that a command still waits for.
     /// - Parameter limit: of the parents that are returned; the default is 20.
     /// - Returns: nil for a command that waits for no other and is in no flow.
     public func dependencies(of id: CommandID, limit: Int = 20) async throws -> CommandDependencies? {
-        try await read { store throws(StoreError) in try store.dependencies(of: id, limit: limit) }
+        try await read(isUrgent: true) { queue in try queue.store.dependencies(of: id, limit: limit) }
     }
 }

@@ -5,7 +5,7 @@ extension SluiceClient {
     /// The rate limits, by name.
     /// - Throws: ``SluiceError``.
     public func limits() async throws -> [String: RateLimit] {
-        try await read { store throws(StoreError) in try store.rateLimits() }
+        try await read { queue in try queue.store.rateLimits() }
     }
 
     /// Makes a rate limit, or changes it. It acts at once, survives restarts, and needs no running coordinator. A new one
@@ -24,7 +24,7 @@ extension SluiceClient {
         guard (1...RateLimit.maxAtOnce).contains(limit.atOnce ?? 1) else {
             throw SluiceError(.usage, "a rate limit lets 1 to \(RateLimit.maxAtOnce) commands run at once, or nil")
         }
-        _ = try await access { access in
+        _ = try await write { access in
             try access.changeRateLimit(name, RateLimitChange(to: limit))
         }
     }
@@ -34,6 +34,6 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``.
     @discardableResult
     public func removeLimit(_ name: String) async throws -> Bool {
-        try await access { access in try access.removeRateLimit(name) } != nil
+        try await write { access in try access.removeRateLimit(name) } != nil
     }
 }

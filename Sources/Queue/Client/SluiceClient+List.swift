@@ -25,8 +25,8 @@ extension SluiceClient {
         limit: Int = 100
     ) async throws -> CommandPage {
         let limit = min(max(limit, 1), 1000)
-        return try await read { store throws(StoreError) in
-            try store.page(filter, order: order, after: after, limit: limit, until: nil)
+        return try await read { queue in
+            try queue.store.page(filter, order: order, after: after, limit: limit, until: nil)
         }
     }
 
@@ -40,7 +40,7 @@ extension SluiceClient {
             throw error is CancellationError ? error : SluiceError(error)
         }
         let now = clock()
-        return try await access { queue in
+        return try await read { queue in
             Explanation(
                 of: command, reasons: try WaitExplainer(queue: queue, links: links).reasons(of: command),
                 proxy: nil, errorOutput: try queue.errorOutput(of: command), now: now)

@@ -43,7 +43,7 @@ extension SluiceClient {
     /// The schedules, by name.
     /// - Throws: ``SluiceError``.
     public func schedules() async throws -> [ScheduleSummary] {
-        try await access { queue in try queue.schedules().map(ScheduleSummary.init) }
+        try await read { queue in try queue.schedules().map(ScheduleSummary.init) }
     }
 
     /// Makes a schedule, or replaces one. The same text again changes nothing, and new or changed times never fire for the
@@ -68,12 +68,12 @@ extension SluiceClient {
             throw SluiceError(.invalid, error.description)
         }
         let builder = ScheduleBuilder { [self] type in
-            try await aside { [self] () throws(SluiceError) in access.rules(for: type, in: registry) }
+            try await read { [registry] queue in queue.rules(for: type, in: registry) }
         }
         let action: ScheduleAction
         do { action = try await builder.action(of: put.definition) } catch { throw SluiceError(error) }
         let now = clock()
-        return try await access { queue in
+        return try await write { queue in
             try queue.refuseUnknown(action, of: name, allowUnknownTypes: allowUnknownTypes)
             _ = try queue.putSchedule(put, action, isConfigured: false, now: now)
             guard let stored = try queue.schedule(name) else { throw Self.noSchedule(name) }
@@ -84,7 +84,7 @@ extension SluiceClient {
     /// Lets a schedule fire no more, until it is resumed.
     /// - Throws: ``SluiceError``: `invalid` where there is none of that name.
     public func pauseSchedule(_ name: String) async throws {
-        try await access { queue in
+        try await write { queue in
             if try queue.pauseSchedule(name) == nil { throw Self.noSchedule(name) }
         }
     }
@@ -93,7 +93,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `invalid` where there is none of that name.
     public func resumeSchedule(_ name: String) async throws {
         let now = clock()
-        try await access { queue in
+        try await write { queue in
             if try queue.resumeSchedule(name, now: now) == nil { throw Self.noSchedule(name) }
         }
     }
@@ -102,7 +102,7 @@ extension SluiceClient {
     /// - Returns: false where there was none.
     @discardableResult
     public func removeSchedule(_ name: String) async throws -> Bool {
-        try await access { queue in try queue.removeSchedule(name) }
+        try await write { queue in try queue.removeSchedule(name) }
     }
 
     /// Submits what a schedule submits now, whatever its times.
@@ -110,7 +110,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `invalid` with the sentence of the schedule where it cannot be submitted.
     public func trigger(schedule name: String) async throws -> [CommandID] {
         let now = clock()
-        let (ids, problem) = try await access { access in try access.triggerSchedule(name, now: now) }
+        let (ids, problem) = try await write { access in try access.triggerSchedule(name, now: now) }
         if let problem { throw SluiceError(.invalid, problem) }
         return ids
     }

@@ -23,7 +23,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: also `notAllowed` where it has another.
     package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) async throws -> Bool {
         let now = clock()
-        let change = try await access { queue in
+        let change = try await write { queue in
             try queue.cancel(id, ifNewest: newest, reason: reason, now: now)
         }
         try refuse(change, id, "be cancelled")
@@ -47,7 +47,7 @@ extension SluiceClient {
     /// As ``retry(_:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) async throws {
         let now = clock()
-        let change = try await access { queue in
+        let change = try await write { queue in
             try queue.retry(id, ifNewest: newest, by: actor, now: now)
         }
         try refuse(change, id, "be retried")
@@ -69,7 +69,7 @@ extension SluiceClient {
         _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) async throws {
         let now = clock()
-        let change = try await access { queue in
+        let change = try await write { queue in
             try queue.resolve(id, ifNewest: newest, as: status, by: actor, now: now)
         }
         try refuse(change, id, "be resolved as \(status)")
@@ -99,7 +99,7 @@ extension SluiceClient {
     /// As ``requalify(_:to:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func requalify(_ id: CommandID, ifNewest newest: Int64?, to qos: QualityOfService) async throws {
         let now = clock()
-        let change = try await access { queue in
+        let change = try await write { queue in
             try queue.requalify(id, ifNewest: newest, to: qos, now: now)
         }
         if case .refused(.notAllowed(let status)) = change {
@@ -118,7 +118,7 @@ extension SluiceClient {
     ///   - destination: nil, the default: every destination.
     public func pause(qos: QualityOfService? = nil, destination: Destination? = nil) async throws {
         let pause = Pause(qos: qos, destination: destination, since: clock().description)
-        _ = try await access { access in try access.pause(pause) }
+        _ = try await write { access in try access.pause(pause) }
     }
 
     /// Ends the pause that was made with the same arguments.
@@ -126,11 +126,11 @@ extension SluiceClient {
     @discardableResult
     public func resume(qos: QualityOfService? = nil, destination: Destination? = nil) async throws -> Bool {
         let pause = Pause(qos: qos, destination: destination, since: "")
-        return try await access { access in try !access.resume(pause).isEmpty }
+        return try await write { access in try !access.resume(pause).isEmpty }
     }
 
     /// Ends every pause.
     package func resumeAll() async throws {
-        _ = try await access { access in try access.resume(nil) }
+        _ = try await write { access in try access.resume(nil) }
     }
 }

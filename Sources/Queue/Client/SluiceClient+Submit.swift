@@ -1,4 +1,5 @@
 public import Commands
+internal import Host
 package import Store
 internal import Wire
 
@@ -46,7 +47,7 @@ extension SluiceClient {
         _ type: String, payload: JSONValue, options: SubmitOptions = SubmitOptions()
     ) async throws -> Submission {
         // A check may read the attributes of a file, which blocks.
-        let draft = try await aside { [self] () throws(SluiceError) in
+        let draft = try await BlockingPool.shared.run { [self] () throws(SluiceError) in
             try self.draft(type, payload: payload, options: options)
         }
         return try await submitOrFind(draft, allowUnknownType: options.allowUnknownType)

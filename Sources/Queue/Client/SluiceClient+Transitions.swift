@@ -35,6 +35,6 @@ extension SluiceClient {
     /// Behind the newest transition: events since it are those that are committed from now on.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func newestPosition() async throws -> TransitionPosition {
-        try await access { queue in try TransitionReader(queue).newest() }
+        try await read { queue in try TransitionReader(queue).newest() }
     }
 }

@@ -65,7 +65,7 @@ extension SluiceClient {
         _ state: UploadSummary.State? = nil, after: CommandID? = nil, limit: Int = 100
     ) async throws -> [UploadSummary] {
         let limit = min(max(limit, 1), 1000)
-        return try await access { queue in
+        return try await read { queue in
             try queue.uploads(state?.stored, after: after, limit: limit).uploads
                 .map(UploadSummary.init)
         }
@@ -77,7 +77,7 @@ extension SluiceClient {
     ///   which is cancelled instead.
     public func removeUpload(_ id: CommandID, reason: String = "removed by a person") async throws {
         let now = clock()
-        switch try await access({ queue in try queue.removeUpload(id, reason: reason, now: now) }) {
+        switch try await write({ queue in try queue.removeUpload(id, reason: reason, now: now) }) {
         case .removed, .ended: return
         case .missing: throw SluiceError(.noSuchCommand, "there is no upload \(id)", id: id)
         case .isCommand(let command):

@@ -1,4 +1,3 @@
-internal import Dispatch
 package import Host
 package import Store
 internal import Synchronization
@@ -25,8 +24,7 @@ public final class SluiceClient: Sendable {
     package let clock: @Sendable () -> Timestamp
     let batcher: SubmitBatcher
     private let subscriber = Mutex(Subscription.unopened)
-    /// Reads block, so they have threads of their own.
-    private let readers = DispatchQueue(label: "sluice.read", attributes: .concurrent)
+    private let threads: QueueThreads
 
     /// The subscriber is made at the first wait or stream of events.
     private enum Subscription {
@@ -52,6 +50,7 @@ public final class SluiceClient: Sendable {
     ) throws(StoreError) {
         self.directory = directory
         self.store = store
+        threads = QueueThreads(store)
         self.registry = registry
         clock = { .now }
         do throws(ZeroMQError) {
@@ -77,6 +76,7 @@ public final class SluiceClient: Sendable {
     ) throws(SluiceError) {
         self.directory = directory
         self.store = store
+        threads = QueueThreads(store)
         self.registry = registry
         self.clock = clock
         run = nil
@@ -109,7 +109,7 @@ public final class SluiceClient: Sendable {
     /// `cancelled` are removed after 7 days by default.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func command(_ id: CommandID) async throws -> Command? {
-        try await read { store throws(StoreError) in try store.command(id) }
+        try await read(isUrgent: true) { queue in try queue.store.command(id) }
     }
 
     /// The id of the one command that a part of an id names: the beginning or the end, else any part.
@@ -123,20 +123,20 @@ public final class SluiceClient: Sendable {
         guard let part = CommandIDPart(part) else {
             throw SluiceError(.usage, "“\(part)” is not a part of an id; give 4 to 32 hexadecimal digits")
         }
-        return try await read { store throws(StoreError) in try store.id(of: part) }
+        return try await read { queue in try queue.store.id(of: part) }
     }
 
     /// The transitions of a command, oldest first; empty where there is no command with that id.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func timeline(_ id: CommandID) async throws -> [Transition] {
-        try await read { store throws(StoreError) in try store.timeline(id) }
+        try await read(isUrgent: true) { queue in try queue.store.timeline(id) }
     }
 
     /// The stored payload of a command, as JSON: the bytes of the submit, unless its operation's `inspect`
     /// replaced them. Nil where there is no command with that id.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func payload(_ id: CommandID) async throws -> [UInt8]? {
-        try await read { store throws(StoreError) in try store.payload(id) }
+        try await read(isUrgent: true) { queue in try queue.store.payload(id) }
     }
 
     /// The result of a command, as JSON. Nil before its end, where its operation returned none, and where
@@ -146,14 +146,14 @@ public final class SluiceClient: Sendable {
     /// KiB of the response body.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func result(_ id: CommandID) async throws -> [UInt8]? {
-        try await read { store throws(StoreError) in try store.result(id) }
+        try await read(isUrgent: true) { queue in try queue.store.result(id) }
     }
 
     /// The number of commands in each status, with an entry for all nine. A damaged or missing shard counts
     /// as empty.
     /// - Throws: ``SluiceError`` where no shard can be read, or one is unavailable for another reason.
     public func counts() async throws -> [CommandStatus: Int] {
-        let counts = try await read { store throws(StoreError) in try store.counts() }
+        let counts = try await read { queue in try queue.store.counts() }
         return Dictionary(uniqueKeysWithValues: CommandStatus.allCases.map { ($0, counts[$0]) })
     }
 
@@ -206,25 +206,20 @@ public final class SluiceClient: Sendable {
         return try result.get()
     }
 
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
-    ) async throws -> Value {
-        try await aside { [store] () throws(SluiceError) in
-            do throws(StoreError) { return try body(store) } catch { throw SluiceError(error) }
-        }
+    /// The queue of this client. Its hints go over the socket of the client.
+    package var access: QueueAccess {
+        QueueAccess(store, in: directory, threads: threads) { [batcher] in batcher.send($0, $1) }
     }
 
-    /// Runs `body`, which blocks, on a thread of its own queue.
-    package func aside<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(SluiceError) -> Value
-    ) async throws(SluiceError) -> Value {
-        let result: Result<Value, SluiceError> = await withCheckedContinuation { continuation in
-            readers.async {
-                continuation.resume(returning: Result { () throws(SluiceError) in try body() })
-            }
-        }
-        return try result.get()
-    }
+    /// As ``QueueAccess/read(isUrgent:_:)``.
+    package func read<Value: Sendable>(
+        isUrgent: Bool = false, _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(SluiceError) -> Value { try await access.read(isUrgent: isUrgent, body) }
+
+    /// As ``QueueAccess/write(_:)``.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(SluiceError) -> Value { try await access.write(body) }
 
     // MARK: The end
 
@@ -239,12 +234,6 @@ public final class SluiceClient: Sendable {
             return subscriber
         }
         if case .open(let open) = last { await open.close() }
-        let context = context
-        await withCheckedContinuation { continuation in
-            readers.async {
-                context.terminate()
-                continuation.resume()
-            }
-        }
+        await BlockingPool.shared.run { [context] in context.terminate() }
     }
 }

@@ -45,7 +45,7 @@ public struct TransitionSequence: AsyncSequence, Sendable {
 
         /// - Returns: false where the store has nothing behind the position.
         private mutating func read() async throws -> Bool {
-            let read = try await client.read { [reader, position, filter] store throws(StoreError) in
+            let read = try await client.read { [reader, position, filter] _ in
                 let newest = try reader.newest(known: position)
                 guard newest != position else { return nil as (TransitionPosition, [TransitionEvent])? }
                 let page = try reader.page(after: position, to: newest, limit: Self.pageSize)

@@ -23,7 +23,7 @@ package struct LinkSource {
     /// The links that the reasons of a command depend on: those of its destination, or of the commands that it waits for, and
     /// the main uplink. The coordinator publishes no others for this reading.
     package func readings(for command: Command) async throws -> [LinkReport] {
-        let destinations = try await BlockingPool.shared.run { [queue] () throws(StoreError) in
+        let destinations = try await queue.read { queue in
             try WaitExplainer(queue: queue).linkDestinations(of: command)
         }
         return destinations.isEmpty ? [] : try await overview(of: destinations, limit: nil).shown
@@ -35,9 +35,9 @@ package struct LinkSource {
     /// - Parameter destinations: of the links; nil: every link.
     private func overview(of destinations: Set<Destination>?, limit: Int?) async throws -> LinkOverview {
         let names = destinations.map { $0.map(\.text).sorted() + [LinkKey(.uplink(""), .up).name] }
-        let isRunning = await BlockingPool.shared.run { [queue] () throws(Never) in queue.coordinator.isHeld }
+        let isRunning = try await queue.read { queue in queue.coordinator.isHeld }
         let live = isRunning ? try await live(names) : nil
-        let (overrides, stored) = try await BlockingPool.shared.run { [queue] () throws(StoreError) in
+        let (overrides, stored) = try await queue.read { queue in
             let overrides = try queue.overrides().filter { destinations?.contains($0.key) ?? true }
             return (LinkOverrides(overrides), live == nil ? try queue.storedLinks(named: names) : nil)
         }

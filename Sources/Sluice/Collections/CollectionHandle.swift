@@ -8,7 +8,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError`` `notPermitted` or `cannotWrite` where the directory cannot be read.
     public func collections() async throws -> [String] {
         let collections = CollectionDirectory(data: directory.path)
-        return try await aside { () throws(SluiceError) in
+        return try await BlockingPool.shared.run { () throws(SluiceError) in
             try SluiceError.ofCollection { try collections.names() }
         }
     }
@@ -114,7 +114,7 @@ public struct CollectionHandle: Sendable {
     private func read<Value: Sendable>(
         _ body: @escaping @Sendable (CollectionReader) throws -> Value
     ) async throws -> Value {
-        try await client.aside { [directory, name] () throws(SluiceError) in
+        try await BlockingPool.shared.run { [directory, name] () throws(SluiceError) in
             try SluiceError.ofCollection { try body(try CollectionReader(directory, name)) }
         }
     }
@@ -149,7 +149,7 @@ public struct CollectionHandle: Sendable {
     private func write(
         _ body: @escaping @Sendable (CollectionWriter) throws -> CollectionWriter.Result
     ) async throws -> CollectionRevision {
-        let result = try await client.aside { [directory, name] () throws(SluiceError) in
+        let result = try await BlockingPool.shared.run { [directory, name] () throws(SluiceError) in
             try SluiceError.ofCollection { try body(try CollectionWriter(directory, name)) }
         }
         return CollectionRevision(

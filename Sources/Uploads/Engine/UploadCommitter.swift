@@ -13,10 +13,9 @@ final class UploadCommitter: Sendable {
         var resume: @Sendable (Outcome) -> Void
     }
 
-    private let store: any CommandStore
     private let committers: [Committer]
     /// Reads do not wait behind commits, which wait for the disk.
-    private let readers = (0..<4).map { SerialThread(named: "upload-reads-\($0)") }
+    private let readers: StoreReaders
 
     /// Writes of one transaction; such a commit takes a few milliseconds, in which other writers wait.
     private static let batch = 256
@@ -26,7 +25,7 @@ final class UploadCommitter: Sendable {
         _ store: any CommandStore, clock: @escaping @Sendable () -> Timestamp,
         hint: @escaping @Sendable ([CommandID]) -> Void
     ) {
-        self.store = store
+        readers = StoreReaders(store, maxThreads: 4)
         let time = Timer(label: "sluice.commit", dimensions: [("role", "door")])
         let rows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
         committers = (0..<store.shardCount).map { shard in
@@ -53,8 +52,6 @@ final class UploadCommitter: Sendable {
         }
     }
 
-    deinit { for reader in readers { reader.close() } }
-
     func commit(_ write: UploadWrite) async throws(StoreError) -> UploadChange {
         let outcome = await withCheckedContinuation { (continuation: CheckedContinuation<Outcome, Never>) in
             committers[write.id.shard(of: committers.count)].add(
@@ -65,14 +62,8 @@ final class UploadCommitter: Sendable {
 
     /// Reads what is committed.
     func read<Value: Sendable>(
-        _ id: CommandID, _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
+        _ body: @escaping @Sendable (any CommandStore) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Value, StoreError>, Never>) in
-            readers[id.shard(of: committers.count) % readers.count].perform { [store] in
-                continuation.resume(returning: Result { () throws(StoreError) in try body(store) })
-            }
-        }
-        return try result.get()
+        try await readers.read(body)
     }
 }

@@ -81,7 +81,7 @@ extension UploadEngine {
             }
             let found: Command?
             do throws(StoreError) {
-                found = try await committer.read(command) { store throws(StoreError) in try store.command(command) }
+                found = try await committer.read { store throws(StoreError) in try store.command(command) }
             } catch {
                 throw UploadError(error)
             }

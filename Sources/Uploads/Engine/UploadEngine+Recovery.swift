@@ -91,7 +91,7 @@ extension UploadEngine {
         for id in try await onDisk({ [spool] () throws(SystemError) in try spool.files() }) {
             let row: Upload?
             do throws(StoreError) {
-                row = try await committer.read(id) { store throws(StoreError) in try store.upload(id) }
+                row = try await committer.read { store throws(StoreError) in try store.upload(id) }
             } catch {
                 // Its shard cannot be read now: it may have a row.
                 continue

@@ -181,7 +181,7 @@ package final class UploadEngine: UploadService {
     func load(_ id: CommandID) async throws(UploadError) -> Upload {
         let found: Upload?
         do throws(StoreError) {
-            found = try await committer.read(id) { store throws(StoreError) in try store.upload(id) }
+            found = try await committer.read { store throws(StoreError) in try store.upload(id) }
         } catch {
             throw failure(error)
         }
