@@ -409,3 +409,20 @@ let package = Package(
             ]),
     ]
 )
+
+/// `SLUICE_ONLY=Store swift test` builds that module with its tests: the manifest leaves out the targets that they do not need.
+if let only = Context.environment["SLUICE_ONLY"] {
+    let all = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+    var kept: Set<String> = []
+    func keep(_ name: String) {
+        guard let target = all[name], kept.insert(name).inserted else { return }
+        for case .byNameItem(let name, _) in target.dependencies { keep(name) }
+    }
+    keep(only)
+    keep("\(only)Tests")
+    package.targets.removeAll { !kept.contains($0.name) }
+    package.products.removeAll { product in
+        let names = (product as? Product.Library)?.targets ?? (product as? Product.Executable)?.targets ?? []
+        return !kept.isSuperset(of: names)
+    }
+}
