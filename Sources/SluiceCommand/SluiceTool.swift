@@ -34,7 +34,9 @@ enum Main {
 /// The `sluice` command.
 struct SluiceTool: AsyncParsableCommand {
     /// The umask that this process has inherited. Its own files are private.
-    static let inheritedUmask = umask(0o077)
+    static var inheritedUmask: mode_t { CommandLineRun.current?.umask ?? replacedUmask }
+
+    private static let replacedUmask = umask(0o077)
 
     static let configuration = CommandConfiguration(
         commandName: "sluice",
@@ -110,15 +112,29 @@ struct SluiceTool: AsyncParsableCommand {
     static func run(_ command: any ParsableCommand) async -> Never {
         do {
             if !onlyPrints(command) { Output.ignoreClosedPipe() }
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                var command = command
-                try command.run()
-            }
+            try await execute(command)
             Output.finish(code: .done)
         } catch {
             ExitError.end(with: error)
+        }
+    }
+
+    /// Runs the arguments of the current ``CommandLineRun``.
+    static func runToEnd() async -> ExitCode {
+        do {
+            try await execute(parse())
+            return .done
+        } catch {
+            return ExitError.report(error)
+        }
+    }
+
+    private static func execute(_ command: any ParsableCommand) async throws {
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            var command = command
+            try command.run()
         }
     }
 

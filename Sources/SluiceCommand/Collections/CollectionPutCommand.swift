@@ -36,7 +36,7 @@ struct CollectionPutCommand: AsyncParsableCommand {
         SignalHandling.exits()
         let lines: [UInt8]
         if record == "-" {
-            lines = try PayloadFile.read("/dev/stdin")
+            lines = try PayloadFile.read(StandardInput.path)
         } else if record.utf8.first == UInt8(ascii: "@") {
             lines = try PayloadFile.read(String(Substring(record.utf8.dropFirst())))
         } else {

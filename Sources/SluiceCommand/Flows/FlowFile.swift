@@ -65,7 +65,7 @@ enum FlowFile {
     }
 
     private static func withDescriptor<Value>(_ path: String, _ body: (CInt) throws -> Value) throws -> Value {
-        if path == "-" { return try body(STDIN_FILENO) }
+        if path == "-" { return try body(StandardInput.descriptor) }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw ExitError(.input, "\(SystemError("open the flow", path))") }
         defer { close(descriptor) }

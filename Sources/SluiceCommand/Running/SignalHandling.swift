@@ -11,6 +11,7 @@ enum SignalHandling {
     /// Ends the process with 128 and the signal's number, after `body`. A second call replaces the `body` of
     /// the first.
     static func exits(after body: @escaping @Sendable () -> Void = {}) {
+        guard CommandLineRun.current == nil else { return }
         let isFirst = farewell.withLock { farewell in
             defer { farewell = body }
             return farewell == nil

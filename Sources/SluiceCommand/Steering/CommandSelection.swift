@@ -66,7 +66,7 @@ struct Confirmation: ParsableArguments {
     /// Asks on a terminal.
     /// - Throws: ``ExitError`` `failed` for every answer but yes.
     func confirm(_ verb: String, _ selected: SelectedCommands) throws {
-        guard !yes, isatty(STDIN_FILENO) == 1, Diagnostics.isTerminal else { return }
+        guard !yes, isatty(StandardInput.descriptor) == 1, Diagnostics.isTerminal else { return }
         Diagnostics.write("\(verb) \(selected.text)? [y/N] ")
         let answer = readLine()?.lowercased() ?? ""
         guard answer == "y" || answer == "yes" else { throw ExitError(.failed, "nothing was changed") }

@@ -60,7 +60,7 @@ final class BulkSubmit: Sendable {
         self.asJSON = asJSON
         self.keepsIDs = keepsIDs
         self.isQuiet = isQuiet
-        input = Mutex(Input(reader: LineReader(descriptor: STDIN_FILENO, limit: Self.lineLimit)))
+        input = Mutex(Input(reader: LineReader(descriptor: StandardInput.descriptor, limit: Self.lineLimit)))
     }
 
     /// - Returns: the ids, where the caller waits for them.
@@ -70,12 +70,13 @@ final class BulkSubmit: Sendable {
         let (commits, committed) = AsyncStream<Void>.makeStream()
         var ends = commits.makeAsyncIterator()
         var inFlight = 0
-        while let batch = await reading.run({ self.readBatch() }) {
+        while let batch = await reading.run(CommandLineRun.bound { self.readBatch() }) {
             if inFlight == Self.maxInFlight { await ends.next() } else { inFlight += 1 }
-            committing.perform { [self] in
-                if refusal.withLock({ $0 == nil }) { commit(batch) }
-                committed.yield()
-            }
+            committing.perform(
+                CommandLineRun.bound { [self] in
+                    if refusal.withLock({ $0 == nil }) { commit(batch) }
+                    committed.yield()
+                })
         }
         await reading.close()
         await committing.close()

@@ -163,7 +163,7 @@ struct ExecCommand: AsyncParsableCommand {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while bytes.count <= Command.payloadLimit {
-            let count = read(STDIN_FILENO, &buffer, buffer.count)
+            let count = read(StandardInput.descriptor, &buffer, buffer.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw ExitError(.input, "cannot read standard input: \(SystemError().reason)") }
             guard count > 0 else {

@@ -9,6 +9,7 @@ enum ByteText {
     /// Checks every argument of this process.
     /// - Throws: ``ExitError``: `input` for a file to put, `usage` for any other argument.
     static func checkArguments() throws {
+        guard CommandLineRun.current == nil else { return }
         for index in 1..<ProgramArguments.rest.count + 1 {
             guard let argument = ProgramArguments.pointers[index], text(argument) == nil else { continue }
             let shown = String(shellQuoting: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
@@ -26,6 +27,7 @@ enum ByteText {
     /// - Returns: nil where it is not set.
     /// - Throws: a `ValidationError` that names the variable.
     static func variable(_ name: String) throws -> String? {
+        if let value = CommandLineRun.current?.variables[name] { return value }
         guard let value = getenv(name) else { return nil }
         guard let text = text(value) else {
             let shown = String(shellQuoting: UnsafeRawBufferPointer(start: value, count: strlen(value)))

@@ -4,7 +4,9 @@ internal import Synchronization
 
 /// Standard error: everything that is not data.
 enum Diagnostics {
-    static let isTerminal = isatty(STDERR_FILENO) == 1
+    private static let hasTerminal = isatty(STDERR_FILENO) == 1
+
+    static var isTerminal: Bool { CommandLineRun.current == nil && hasTerminal }
 
     private static let hasStatus = Mutex(false)
 
@@ -34,6 +36,7 @@ enum Diagnostics {
     }
 
     static func write(_ text: String) {
+        if let run = CommandLineRun.current { return run.errors.withLock { $0 += text.utf8 } }
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -32,23 +32,27 @@ struct ExitError: Error, CustomStringConvertible {
     }
 
     /// Prints the sentence on standard error and ends the process.
-    static func end(with error: any Error) -> Never {
+    static func end(with error: any Error) -> Never { Output.finish(code: report(error)) }
+
+    /// Prints the sentence on standard error, or the text that the arguments ask for.
+    /// - Returns: the exit code.
+    static func report(_ error: any Error) -> ExitCode {
         if error is ExitError || error is SpoolError || SluiceError.isKnown(error) {
             let exitError = ExitError(error)
             Output.flush()
             if let message = exitError.message { Diagnostics.say(message) }
-            Output.finish(code: exitError.code)
+            return exitError.code
         }
         // Every other error is the parser's: usage, help, version, a completion script.
         let code = SluiceTool.exitCode(for: error)
         if code.isSuccess, !ProgramArguments.askForText {
             Diagnostics.write(SluiceTool.fullMessage(for: error) + "\n")
             Diagnostics.say("a subcommand is missing")
-            Output.finish(code: .usage)
+            return .usage
         }
         if code.isSuccess {
             Output.line(Array(SluiceTool.fullMessage(for: error).utf8))
-            Output.finish(code: .done)
+            return .done
         }
         // The parser prints a list of values one a line; a sentence keeps a long list short.
         var sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
@@ -71,6 +75,6 @@ struct ExitError: Error, CustomStringConvertible {
                 Diagnostics.write("\(help.drop { $0 == " " })\n")
             }
         }
-        Output.finish(code: code == .validationFailure ? .usage : ExitCode(rawValue: code.rawValue) ?? .internalError)
+        return code == .validationFailure ? .usage : ExitCode(rawValue: code.rawValue) ?? .internalError
     }
 }

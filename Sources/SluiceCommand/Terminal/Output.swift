@@ -12,7 +12,9 @@ enum Output {
     private static let isClosed = Atomic<Bool>(false)
     private static let hasWritten = Atomic<Bool>(false)
 
-    static let isTerminal = isatty(STDOUT_FILENO) == 1
+    private static let hasTerminal = isatty(STDOUT_FILENO) == 1
+
+    static var isTerminal: Bool { CommandLineRun.current == nil && hasTerminal }
 
     /// For a command that does more than print: a closed pipe does not end it, and its further output is dropped.
     static func ignoreClosedPipe() { ignoresClosedPipe.store(true, ordering: .relaxed) }
@@ -23,7 +25,7 @@ enum Output {
     /// - Parameter bytes: of the acknowledgement; a file gets that much room.
     /// - Throws: ``ExitError`` `cannotWrite`.
     static func require(bytes: Int) throws {
-        if let reason = obstacle(to: bytes) {
+        if CommandLineRun.current == nil, let reason = obstacle(to: bytes) {
             throw ExitError(
                 .cannotWrite,
                 "cannot write to standard output: \(reason); the change was not made, because its result would be lost")
@@ -76,6 +78,7 @@ enum Output {
 
     /// Writes into the buffer directly, for a hundred thousand lines a second.
     static func append(_ body: (inout [UInt8]) -> Void) {
+        if let run = CommandLineRun.current { return run.output.withLock { body(&$0) } }
         buffer.withLock { buffer in
             body(&buffer)
             if buffer.count >= limit { write(&buffer) }

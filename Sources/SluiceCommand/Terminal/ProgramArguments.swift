@@ -1,13 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// The arguments of this process.
+/// The arguments of this process, or of the run within it.
 enum ProgramArguments {
     /// As the kernel has passed them, with a null pointer at the end; for execv(3).
     static var pointers: UnsafePointer<UnsafeMutablePointer<CChar>?> { clinux_arguments() }
 
     /// Without the name of the program. Bytes that are not UTF-8 are replaced.
-    static let rest: [String] = (1..<max(Int(clinux_argument_count()), 1)).compactMap { index in
+    static var rest: [String] { CommandLineRun.current?.arguments ?? ofProcess }
+
+    private static let ofProcess: [String] = (1..<max(Int(clinux_argument_count()), 1)).compactMap { index in
         pointers[index].map { String(cString: $0) }
     }
 
