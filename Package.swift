@@ -404,8 +404,8 @@ let package = Package(
         tests(
             "EndToEnd",
             [
-                "Commands", "HTTPClient", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "TestSupport", "LinkEmulator",
-                "TestDestination", "TestResolver", "NetworkEvaluation",
+                "Commands", "HTTPClient", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "SluiceCommand", "TestSupport",
+                "LinkEmulator", "TestDestination", "TestResolver", "NetworkEvaluation",
             ]),
     ]
 )

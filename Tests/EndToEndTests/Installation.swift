@@ -35,6 +35,7 @@ final class Installation: Sendable {
     let data: String
     /// The network bed in whose client network everything runs; nil for the network of this machine.
     private let bed: NetworkBed?
+    private let runsInProcess: Bool
     private let children = Mutex<[ChildProcess]>([])
     private let receivers = Mutex<[MisbehavingReceiver]>([])
     private let started = Atomic(0)
@@ -42,18 +43,22 @@ final class Installation: Sendable {
     /// - Parameters:
     ///   - data: the data directory, relative to the temporary directory.
     ///   - bed: the network bed in whose client network everything runs; the caller ends it.
-    init(data: String = "data", on bed: NetworkBed? = nil) throws {
+    ///   - inProcess: false where each command line is a process of its own: for tests of the files of the store, and of
+    ///     file systems that hang or are full.
+    init(data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true) throws {
         directory = try TemporaryDirectory("e2e")
         self.data = "\(directory.path)/\(data)"
         self.bed = bed
+        runsInProcess = inProcess && bed == nil
     }
 
     /// Runs `body` on a new installation, which is removed also after a failure. A failure prints the logs of
     /// the processes.
     static func with(
-        data: String = "data", on bed: NetworkBed? = nil, _ body: (Installation) async throws -> Void
+        data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true,
+        _ body: (Installation) async throws -> Void
     ) async throws {
-        let installation = try Installation(data: data, on: bed)
+        let installation = try Installation(data: data, on: bed, inProcess: inProcess)
         do {
             try await body(installation)
         } catch {
@@ -88,6 +93,9 @@ final class Installation: Sendable {
         ["SLUICE_DATA": data, "SLUICE_TEST_DROP": nil, "TERM": "xterm"].merging(more) { $1 }
     }
 
+    /// The path of the input and output of a program, without the ending.
+    func nextLog() -> String { "\(directory.path)/process-\(started.add(1, ordering: .relaxed).newValue)" }
+
     /// Starts a program; it is killed when the test ends.
     func start(
         program: String, _ arguments: [String], environment more: [String: String?] = [:], input: [UInt8]? = nil,
@@ -97,7 +105,7 @@ final class Installation: Sendable {
             (bed?.prefix(.client) ?? []) + [program] + arguments, environment: environment(more),
             directory: directory.path,
             input: input,
-            terminal: terminal, log: "\(directory.path)/process-\(started.add(1, ordering: .relaxed).newValue)")
+            terminal: terminal, log: nextLog())
         children.withLock { $0.append(child) }
         return child
     }
@@ -111,11 +119,16 @@ final class Installation: Sendable {
             program: "\(Self.bin)/sluice", arguments, environment: environment, input: input, terminal: terminal)
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end. `sluice` runs in this process where it can.
     func run(
         program: String, _ arguments: [String], environment: [String: String?] = [:], input: [UInt8]? = nil,
         within limit: Duration = .seconds(60)
     ) async throws -> Finished {
+        if runsInProcess, environment.isEmpty, program == "\(Self.bin)/sluice",
+            let finished = try await runInProcess(arguments, input: input, within: limit)
+        {
+            return finished
+        }
         let child = try start(program: program, arguments, environment: environment, input: input)
         return try await finished(child, within: limit)
     }

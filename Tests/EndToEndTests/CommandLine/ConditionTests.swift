@@ -77,7 +77,7 @@ extension EndToEndTests {
         /// A disk of 24 MB is below the floor of the store, before it is full.
         @Test(.enabled(if: SmallFileSystem.mayExist, "only root can mount"))
         func `a disk without room is a line of status, and doctor exits with 1`() async throws {
-            try await Installation.with(data: "small/data") { installation in
+            try await Installation.with(data: "small/data", inProcess: false) { installation in
                 guard
                     let disk = try await SmallFileSystem(
                         "24m", at: "\(installation.directory.path)/small", log: installation.directory)

@@ -11,7 +11,7 @@ extension EndToEndTests {
         func `a data directory without shared memory is refused with its path and its file system`(
             _ lacksMemory: Bool
         ) async throws {
-            try await Installation.with(data: "mounted/data") { installation in
+            try await Installation.with(data: "mounted/data", inProcess: false) { installation in
                 let behind = try installation.directory.makeDirectory("behind")
                 let mounted = try installation.directory.makeDirectory("mounted")
                 let mount = try await FuseMount(of: behind, at: mounted, options: lacksMemory ? ["direct_io"] : [])

@@ -6,7 +6,7 @@ extension EndToEndTests {
     /// A copy of a live data directory, with real processes.
     @Suite(.enabled(if: runsSlowTests, "slow")) struct CopiedDirectoryTests {
         @Test func `a copy of a live directory does not run until it is adopted`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"
                 let program = "\(Installation.bin)/sluice"
                 let up = try await installation.up(workers: 1)

@@ -9,7 +9,7 @@ extension EndToEndTests {
     @Suite(.enabled(if: runsSlowTests, "slow")) struct DamagedShardTests {
         @Test(arguments: [0, 3])
         func `one corrupted shard is named, and the others keep working`(_ number: Int) async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let (name, _) = try await damage(number, of: installation)
                 let up = try installation.start("up", "--workers", "1")
                 var ids: [CommandID] = []
@@ -35,7 +35,7 @@ extension EndToEndTests {
         func `with one corrupted shard status, watch, explain and prune show the others and name it`(_ number: Int)
             async throws
         {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let (name, _) = try await damage(number, of: installation)
                 _ = try installation.start("up", "--workers", "1", "--concurrency", "1")
                 func submit(_ count: Int, _ payload: String = "{}") async throws -> [CommandID] {
@@ -92,7 +92,7 @@ extension EndToEndTests {
         }
 
         @Test func `a shard that is repaired while processes run is used again without a restart`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let lines = String(repeating: "{\"payload\":{}}\n", count: 80)
                 let submitted = try await installation.sluice("submit", "noop", "--payload", "-", input: lines)
                 let ids = submitted.ids

@@ -13,7 +13,7 @@ extension EndToEndTests {
         }
 
         @Test func `a locked shard delays no command of the others`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let up = try await installation.up(workers: 1)
                 let store = try installation.store()
                 #expect(try await installation.sluice("pause", "--qos", "default").code == 0)
@@ -54,7 +54,7 @@ extension EndToEndTests {
         /// timeout (turns of writers, slots of commits, the grace of a drain, threads of file systems).
         @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
         func `a locked shard goes on when it is free, whatever the wall clock shows`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let clock = try await SteppedClock(in: installation)
                 try clock.set(.seconds(86_400))
                 _ = try await installation.coordinator(environment: clock.environment)
@@ -76,7 +76,7 @@ extension EndToEndTests {
         }
 
         @Test func `uploads of the other shards use the slots of a destination`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let receiver = try await installation.receiver()
                 let files = try (0..<200).map { try installation.directory.file("\($0)", [1]) }
                 let put = try await installation.run(

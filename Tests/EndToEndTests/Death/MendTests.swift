@@ -9,7 +9,7 @@ extension EndToEndTests {
     /// Wrong numbers in a store that runs.
     struct MendTests {
         @Test func `a flow and a key that are stuck go on when the health check has mended them`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 _ = try await installation.up()
                 let flow = try await installation.sluice(
                     "flow", "submit", "-",

@@ -10,7 +10,7 @@ extension EndToEndTests {
         private static let bulk = [String](repeating: #"{"payload":{}}"#, count: 80).joined(separator: "\n")
 
         @Test func `a store is restored from its backup, and runs what the backup has`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"
                 let kept = try await installation.sluice("submit", "noop", "--payload", "-", input: Self.bulk).ids
                 #expect(try await installation.sluice("backup", copy).code == 0)
@@ -38,7 +38,7 @@ extension EndToEndTests {
         }
 
         @Test func `one shard is restored as the message of its damage advises`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"
                 _ = try await installation.sluice("submit", "noop", "--payload", "-", input: Self.bulk)
                 #expect(try await installation.sluice("backup", copy).code == 0)
@@ -57,7 +57,7 @@ extension EndToEndTests {
 
         @Test(arguments: ["up", "coordinator", "worker", "submit", "put", "cancel", "pause"])
         func `a backup is not run, and refuses every change`(_ command: String) async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"
                 let id = try #require(try await installation.sluice("submit", "noop").ids.first)
                 #expect(try await installation.sluice("backup", copy).code == 0)
@@ -86,7 +86,7 @@ extension EndToEndTests {
         }
 
         @Test func `a shard that a person replaces stops its writers, not those of the others`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"
                 _ = try await installation.sluice("submit", "noop", "--payload", "-", input: Self.bulk)
                 let up = try await installation.up(workers: 1)
@@ -107,7 +107,7 @@ extension EndToEndTests {
         }
 
         @Test func `prune --compact needs the store for itself, and makes its files smaller`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let payload = #"{"payload":{"milliseconds":0}}"#
                 let bulk = [String](repeating: payload, count: 20_000).joined(separator: "\n")
                 _ = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk)
@@ -134,7 +134,7 @@ extension EndToEndTests {
         @Test func `a restore that is killed leaves the old store, or one that is refused until it is restored again`()
             async throws
         {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 var random = SeededRandom.announced("killed restore")
                 let copy = "\(installation.directory.path)/copy"
                 let bulk = [String](repeating: #"{"payload":{}}"#, count: 20_000).joined(separator: "\n")

@@ -22,7 +22,7 @@ extension EndToEndTests {
         @Test func `sockets that were removed are bound anew, and a new worker and monitor reach the coordinator`()
             async throws
         {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let coordinator = try await installation.coordinator()
                 let worker = try await installation.worker()
                 try Self.sweep(installation, ".sock")
@@ -49,7 +49,7 @@ extension EndToEndTests {
         }
 
         @Test func `locks that were removed are made anew, and never held twice`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let coordinator = try await installation.coordinator()
                 let worker = try await installation.worker("--concurrency", "4")
                 let bulk = [String](repeating: #"{"payload":{"milliseconds":3000}}"#, count: 4).joined(separator: "\n")
@@ -94,7 +94,7 @@ extension EndToEndTests {
         }
 
         @Test func `a coordinator and a worker whose run directory is replaced end with a sentence`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let coordinator = try await installation.coordinator()
                 let worker = try await installation.worker()
                 try FileManager.default.removeItem(atPath: "\(installation.data)/run")
@@ -113,7 +113,7 @@ extension EndToEndTests {
         }
 
         @Test func `a restore does not begin beside processes whose locks were swept away`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker()
                 let copy = "\(installation.directory.path)/copy"

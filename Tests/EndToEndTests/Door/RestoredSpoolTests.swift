@@ -35,7 +35,7 @@ extension EndToEndTests {
         }
 
         @Test func `bytes that were acknowledged after the backup are kept`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let door = try await DoorRig(installation)
                 let (first, second) = ([UInt8](repeating: 1, count: 3000), [UInt8](repeating: 2, count: 500_000))
                 let open = try await create(door, first, length: 503_000)
@@ -73,7 +73,7 @@ extension EndToEndTests {
         }
 
         @Test func `a restore beside a spool that is not mounted ends no upload`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let door = try await DoorRig(installation)
                 let bytes = [UInt8](repeating: 1, count: 3000)
                 let open = try await create(door, bytes, length: 4000)

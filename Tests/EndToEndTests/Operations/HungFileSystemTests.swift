@@ -11,7 +11,7 @@ extension EndToEndTests {
         /// Runs `body` with a FUSE mount at `mounted` in the temporary directory, which shows the directory
         /// `behind`.
         private func withMount(_ body: (Installation, FuseMount, String) async throws -> Void) async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let behind = try installation.directory.makeDirectory("behind")
                 let mounted = try installation.directory.makeDirectory("mounted")
                 let mount = try await FuseMount(of: behind, at: mounted)

@@ -102,7 +102,7 @@ extension EndToEndTests {
         func `a worker that dies while the disk is full comes back when there is room, and the others work on`()
             async throws
         {
-            try await Installation.with(data: "disk/data") { installation in
+            try await Installation.with(data: "disk/data", inProcess: false) { installation in
                 let path = "\(installation.directory.path)/disk"
                 guard let disk = try await SmallFileSystem("48m", at: path, log: installation.directory) else { return }
                 defer { disk.remove() }

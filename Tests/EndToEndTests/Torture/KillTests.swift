@@ -30,7 +30,7 @@ extension EndToEndTests {
             var random = SeededRandom.announced("kill test")
             let schedule = FaultSchedule(count: Self.faults, slots: Torture.slots, using: &random)
             let seed = random.seed
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 // Make the store before the first process opens it.
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let limit = ["limit", "set", TortureChecker.limit, "--starts", "40/s", "--burst", "10"]

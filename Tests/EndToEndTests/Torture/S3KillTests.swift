@@ -21,7 +21,7 @@ extension EndToEndTests {
             let (store, server) = (S3Server(), try await ScriptedServer())
             try await stopping(server) {
                 server.handle(by: store)
-                try await Installation.with { installation in
+                try await Installation.with(inProcess: false) { installation in
                     let configuration = try Self.configuration(installation, server.origin)
                     let uploads = try await Self.submit(installation, server.origin, &random)
                     let commands = try installation.store()

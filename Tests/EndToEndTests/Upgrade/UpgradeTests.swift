@@ -43,7 +43,7 @@ extension EndToEndTests {
         }
 
         @Test func `a coordinator migrates a store of release 0.1.0, and no other program does`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let before = try await installation.sluice("submit", "noop").ids
                 try Self.makeFirstRelease(installation)
                 let worker = try installation.start("worker")
@@ -66,7 +66,7 @@ extension EndToEndTests {
         func `a worker whose frames cannot be read is left alone, and its commands are released uncharged`()
             async throws
         {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let id = try #require(try await installation.sluice("submit", "noop").ids.first)
                 let store = try installation.store()
                 let run = DataDirectory(path: installation.data).run
@@ -101,7 +101,7 @@ extension EndToEndTests {
         }
 
         @Test func `SIGHUP drains the children of up in turn, and starts the installed program`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let program = "\(installation.directory.path)/sluice"
                 try FileManager.default.copyItem(atPath: "\(Installation.bin)/sluice", toPath: program)
                 let up = try installation.start(program: program, ["up", "--workers", "2"])
@@ -131,7 +131,7 @@ extension EndToEndTests {
         }
 
         @Test func `up stays as it is when the installed program does not run`() async throws {
-            try await Installation.with { installation in
+            try await Installation.with(inProcess: false) { installation in
                 let program = "\(installation.directory.path)/sluice"
                 try FileManager.default.copyItem(atPath: "\(Installation.bin)/sluice", toPath: program)
                 let up = try installation.start(program: program, ["up", "--workers", "1"])
