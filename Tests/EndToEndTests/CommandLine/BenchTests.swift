@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite(.tags(.measuresTime), .enabled(if: runsSlowTests, "slow")) struct BenchTests {
+    @Suite(.enabled(if: runsSlowTests, "slow")) struct BenchTests {
         @Test func `bench prints its figures with the machine and versions, and removes its files`()
             async throws
         {

@@ -40,8 +40,8 @@ extension EndToEndTests {
 
         /// Other instances: the commands of two dead workers, and suspects of several destinations, are those of
         /// `SlotSchedulerTests`; the end of a command that kills its worker late is one of `DeathConformance`.
-        @Test(.tags(.measuresTime))
-        func `the suspects of a dead worker run beside each other once the first has run for 10 s`() async throws {
+        @Test func `the suspects of a dead worker run beside each other once the first has run for 10 s`() async throws
+        {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 2, "--concurrency", "8")
                 let bulk = [String](repeating: #"{"payload":{"milliseconds":11000}}"#, count: 16).joined(

@@ -7,7 +7,6 @@ extension EndToEndTests {
     /// On a long path the send queue in the worker's kernel is short, because a cut, a pause or a higher
     /// transfer waits for it. `UploadPaceTests` shows that it is longer on loopback.
     @Suite(
-        .tags(.measuresTime),
         .enabled(if: NetworkBed.obstacleOfPackets == nil, "\(NetworkBed.obstacleOfPackets ?? "")"))
     struct UnsentLimitTests {
         @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
