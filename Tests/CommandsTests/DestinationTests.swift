@@ -43,7 +43,7 @@ struct DestinationTests {
         let pieces = [
             "http", "https", "file", ":", "/", "//", "[", "]", "@", "80", "::1", "h", "é", "\u{0}", " ", "?", "#", "-",
         ]
-        for _ in 0..<50_000 {
+        for _ in RandomRounds("Destination", 5000...50_000) {
             var url = ""
             for _ in 0..<random.number(in: 0..<10) { url += pieces[random.number(in: 0..<pieces.count)] }
             if let destination = Destination(url), destination != .file {

@@ -20,7 +20,7 @@ struct TimestampTests {
 
     @Test func `ten thousand random times print as in the C library`() {
         var random = SeededRandom.announced("Timestamp")
-        for _ in 0..<10_000 {
+        for _ in RandomRounds("Timestamp", 1000...10_000) {
             let milliseconds = Int64.random(in: -62_167_219_200_000...253_402_300_799_999, using: &random)
             var seconds = time_t((milliseconds - (milliseconds % 1000 + 1000) % 1000) / 1000)
             var fields = tm()

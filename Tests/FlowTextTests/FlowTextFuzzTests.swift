@@ -73,7 +73,7 @@ import Testing
 
     @Test func `every value of a YAML text is found at its position`() throws {
         var random = SeededRandom.announced("YAML positions")
-        for _ in 0..<3000 {
+        for _ in RandomRounds("YAML positions", 500...3000) {
             let text = mutated(Array(Self.seeds[random.number(in: 0..<2)].utf8), &random)
             if let value = try? YAMLText.parse(text) { #expect(count(value) == count(value.value)) }
         }

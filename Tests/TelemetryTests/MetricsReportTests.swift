@@ -81,7 +81,7 @@ struct MetricsReportTests {
     @Test func `any bytes in a report are survived`() throws {
         var random = SeededRandom.announced("MetricsReportTests")
         let body = Array(MetricsReport.encode(Self.families, round: 7)[0].utf8)
-        for _ in 0..<2000 {
+        for _ in RandomRounds("MetricsReportTests", 500...2000) {
             var bytes = body
             for _ in 0..<3 {
                 bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(in: 0x20...0x7E, using: &random)

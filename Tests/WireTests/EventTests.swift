@@ -124,7 +124,7 @@ struct EventTests {
 
     @Test func `survives reasons of any text`() throws {
         var random = SeededRandom.announced("events")
-        for _ in 0..<2000 {
+        for _ in RandomRounds("events", 500...2000) {
             var report = Samples.report(&random).event
             report.transition.reason = String(decoding: random.bytes(random.number(in: 0..<30)), as: UTF8.self)
             let (_, body) = try written { Event.status(report, to: &$0) }

@@ -131,7 +131,7 @@ struct JSONParserTests {
     @Test func `random bytes and mutated texts are read without a trap`() {
         var random = SeededRandom.announced("JSON fuzz")
         let alphabet = Array(#"{}[]",:\u0123456789abcdefE+-. tfnrl"#.utf8) + [0x00, 0x0A, 0x7F, 0x80, 0xC3, 0xFF]
-        for _ in 0..<50_000 {
+        for _ in RandomRounds("JSON fuzz", 5000...50_000) {
             var bytes: [UInt8]
             switch random.number(in: 0..<3) {
             case 0: bytes = random.bytes(random.number(in: 0..<40))

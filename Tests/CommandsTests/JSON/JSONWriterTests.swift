@@ -32,7 +32,7 @@ struct JSONWriterTests {
 
     @Test func `the parser reads a written value back as an equal one`() throws {
         var random = SeededRandom.announced("JSON round trip")
-        for _ in 0..<5000 {
+        for _ in RandomRounds("JSON round trip", 500...5000) {
             let value = Self.value(&random, depth: 4)
             #expect(try JSONValue(parsing: value.bytes) == value)
         }

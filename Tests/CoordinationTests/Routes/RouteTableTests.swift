@@ -144,7 +144,7 @@ import Testing
         let whole = [RecordedTables.links, RecordedTables.routes]
         let address = try #require(IPAddress("10.1.2.3"))
         var entries = 0
-        for _ in 0..<20_000 {
+        for _ in RandomRounds("route fuzz", 2000...20_000) {
             var bytes = whole[random.number(in: 0..<2)]
             for _ in 0..<random.number(in: 0..<8) {
                 bytes[random.number(in: 0..<bytes.count)] = UInt8.random(in: 0...255, using: &random)

@@ -26,7 +26,7 @@ import Testing
             "header",
             "\"A: b\"", "drip", "head", "chunked", "length", "none", "close", "\"", "\\", "{", "5s", "-1", "fields",
         ]
-        for _ in 0..<20_000 {
+        for _ in RandomRounds("random scripts", 2000...20_000) {
             let line = (0..<random.number(in: 1..<14)).map { _ in words[random.number(in: 0..<words.count)] }
             _ = try? Script(parsing: line.joined(separator: random.chance(0.9) ? " " : ""))
             _ = try? Script(parsing: String(decoding: random.bytes(20), as: UTF8.self))

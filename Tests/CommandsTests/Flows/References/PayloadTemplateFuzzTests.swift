@@ -32,7 +32,7 @@ import Testing
 
     @Test func `a payload without references resolves to itself`() throws {
         var random = SeededRandom.announced("plain payloads")
-        for _ in 0..<5000 {
+        for _ in RandomRounds("plain payloads", 500...5000) {
             let payload = value(&random, depth: 0, withTemplates: false)
             let template = try PayloadTemplate(payload)
             #expect(template.isPlain && template.withHoles == payload)

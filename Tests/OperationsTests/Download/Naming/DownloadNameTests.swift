@@ -79,7 +79,7 @@ import Testing
             "%00", "%ff", "%e2%82%ac", "a", "é", "\u{301}", "\u{202E}", " ", "\t", "\n", "\u{0}", "'", "%",
             String(repeating: "x", count: 150), "👩‍👩‍👧",
         ]
-        for _ in 0..<30_000 {
+        for _ in RandomRounds("download names", 3000...30_000) {
             let count = random.number(in: 0..<12)
             let text = (0..<count).map { _ in parts.randomElement(using: &random) ?? "" }.joined()
             for name in [DownloadName.ofServer(contentDisposition: text), DownloadName.sanitised(text)] {

@@ -133,7 +133,7 @@ import Work
             -1,
             true, nil, [:], ["X": "a"], [1], .number(1e300), "keep", "\u{0}", "😀:/",
         ]
-        for _ in 0..<20_000 {
+        for _ in RandomRounds("download payload", 2000...20_000) {
             let members = keys.filter { _ in random.chance(0.4) }.map { key in
                 JSONValue.Member(key, values.randomElement(using: &random) ?? nil)
             }

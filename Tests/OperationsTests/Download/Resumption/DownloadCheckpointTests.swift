@@ -52,7 +52,7 @@ import Testing
 
     @Test func `random checkpoints fit`() {
         var random = SeededRandom.announced("download checkpoints")
-        for _ in 0..<3000 {
+        for _ in RandomRounds("download checkpoints", 500...3000) {
             var checkpoint = DownloadCheckpoint(boot: String(repeating: "b", count: random.number(in: 0..<80)))
             if random.chance(0.8) { checkpoint.total = Int64(random.number(in: 0..<Int.max)) }
             checkpoint.synced = Int64(random.number(in: 0..<Int.max))

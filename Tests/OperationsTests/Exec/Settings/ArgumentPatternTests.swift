@@ -30,7 +30,7 @@ import Testing
             guard let letter = text.first, first == "?" || first == letter else { return false }
             return matches(pattern.dropFirst(), text.dropFirst())
         }
-        for _ in 0..<5000 {
+        for _ in RandomRounds("argument patterns", 500...5000) {
             let (pattern, argument) = (text(["a", "b", "*", "?"]), text(["a", "b"]))
             #expect(ArgumentPattern(text: pattern).matches(argument) == matches(pattern[...], argument[...]))
         }

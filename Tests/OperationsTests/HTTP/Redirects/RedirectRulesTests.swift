@@ -131,7 +131,7 @@ import Testing
             "https:", "http:", "//", "/", "a.test", "b.test", "[", "]", "::1", "?", "#", "..", "%", "%41", " ", "é",
             "\u{0}", "@", ":", "\\",
         ]
-        for _ in 0..<5000 {
+        for _ in RandomRounds("redirects", 500...5000) {
             var rules = try Self.rules()
             var followed = 0
             while true {

@@ -128,7 +128,7 @@ import Testing
         #expect(
             SyncCheckpoint([]) == nil && SyncCheckpoint(Array("{}".utf8)) == nil
                 && SyncCheckpoint(Array("[1]".utf8)) == nil)
-        for _ in 0..<5000 {
+        for _ in RandomRounds("sync checkpoint fuzz", 500...5000) {
             var damaged = bytes
             for _ in 0..<random.number(in: 1..<4) {
                 damaged[random.number(in: 0..<damaged.count)] = UInt8(random.number(in: 32..<127))

@@ -152,7 +152,7 @@ import Testing
     @Test func `random bytes and mutated texts are judged as the parser judges them`() {
         var random = SeededRandom.announced("record reader fuzz")
         let alphabet = Array(#"{}[]",:\u0123456789abcdefE+-. tfnrl"#.utf8) + [0x00, 0x0A, 0x7F, 0x80, 0xC3, 0xA9, 0xFF]
-        for _ in 0..<50_000 {
+        for _ in RandomRounds("record reader fuzz", 5000...50_000) {
             var bytes: [UInt8] =
                 switch random.number(in: 0..<3) {
                 case 0: random.bytes(random.number(in: 0..<40))

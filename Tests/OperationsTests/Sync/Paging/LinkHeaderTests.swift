@@ -81,7 +81,7 @@ import Testing
         let parts = [
             "<", ">", ";", ",", "\"", "\\", "=", " ", "\t", "rel", "next", "https://h/?a=1,2", "anchor", "é", "*", "\0",
         ]
-        for _ in 0..<20_000 {
+        for _ in RandomRounds("link header fuzz", 2000...20_000) {
             let fields = (0..<random.number(in: 1..<3)).map { _ in
                 (0..<random.number(in: 0..<20)).map { _ in parts[random.number(in: 0..<parts.count)] }.joined()
             }

@@ -87,7 +87,7 @@ import Testing
         var random = SeededRandom.announced("record key fuzz")
         let parts = ["s", "n", ":", "\u{1F}", "1"]
         var seen: [String: [String]] = [:]
-        for _ in 0..<20_000 {
+        for _ in RandomRounds("record key fuzz", 2000...20_000) {
             let values = (0..<random.number(in: 1..<4)).map { _ in
                 let text = (0..<random.number(in: 1..<5)).map { _ in parts[random.number(in: 0..<parts.count)] }
                     .joined()
