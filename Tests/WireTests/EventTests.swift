@@ -61,7 +61,7 @@ struct EventTests {
     }
 
     @Test func `progress, bandwidth, link, worker, counts, gap and flow have the documented topics and keys`() throws {
-        var transfer = Transfers.Transfer(id: Self.id, claim: 1, link: 0, qos: .default)
+        var transfer = TransferReport.Transfer(id: Self.id, claim: 1, link: 0, qos: .default)
         (transfer.offset, transfer.total, transfer.rate) = (5, 10, 2)
         let progress = try written { Event.progress(transfer, at: Self.at, to: &$0) }
         #expect(progress.topic == "progress/\(Self.id)")
@@ -72,7 +72,7 @@ struct EventTests {
         #expect(names(phase.body) == ["offset", "total", "rate", "phase", "at"])
         #expect(phase.body["phase"] == "verifying")
 
-        let flow = Transfers.Link(
+        let flow = TransferReport.Link(
             destination: Self.destination, direction: .up, bytes: [1, 2, 4], rate: 8, inFlight: 9,
             roundTrip: .microseconds(12_340))
         let bandwidth = try written { Event.bandwidth(flow, worker: 1, at: Self.at, to: &$0) }

@@ -212,7 +212,7 @@ struct MessageTests {
                 seq: 1, id: CommandID(), status: .success, at: .zero, claim: 1),
             type: "noop", qos: .default, destination: .none, retries: 0, shard: 0)
         let reports = [StatusReport](repeating: StatusReport(event: event), count: 70_000)
-        let transfers = Transfers(
+        let transfers = TransferReport(
             links: .init(
                 repeating: .init(destination: .none, direction: .up), count: 70_000),
             transfers: .init(

@@ -113,7 +113,7 @@ struct EventHub: ~Copyable {
         publish { Event.status(event, snapshot: snapshot, to: &$0) }
     }
 
-    mutating func transfers(_ transfers: Transfers, worker: Int, at: Timestamp) {
+    mutating func transfers(_ transfers: TransferReport, worker: Int, at: Timestamp) {
         if wantsProgress {
             for transfer in transfers.transfers where transfer.hasMoved {
                 publish { Event.progress(transfer, at: at, to: &$0) }
@@ -126,7 +126,7 @@ struct EventHub: ~Copyable {
         }
     }
 
-    mutating func bandwidth(_ link: Transfers.Link, worker: Int, at: Timestamp) {
+    mutating func bandwidth(_ link: TransferReport.Link, worker: Int, at: Timestamp) {
         publish { Event.bandwidth(link, worker: worker, at: at, snapshot: true, to: &$0) }
     }
 

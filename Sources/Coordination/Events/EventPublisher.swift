@@ -15,7 +15,7 @@ final class EventPublisher {
     /// Shards in which producers or people wrote transitions.
     private var dirtyShards: Set<Int> = []
     /// Of each seat, for new subscribers.
-    private var lastTransfers: [Int: [LinkKey: Transfers.Link]] = [:]
+    private var lastTransfers: [Int: [LinkKey: TransferReport.Link]] = [:]
     private let transitions = TransitionMeter()
     /// Links of snapshots that are not published yet, and whether counts follow.
     private var snapshots: [(links: ArraySlice<LinkKey>, hasCounts: Bool)] = []
@@ -126,7 +126,7 @@ final class EventPublisher {
 
     // MARK: Transfers
 
-    func publish(_ transfers: Transfers, from seat: Int) {
+    func publish(_ transfers: TransferReport, from seat: Int) {
         for link in transfers.links where link.allBytes > 0 {
             lastTransfers[seat, default: [:]][LinkKey(link.destination, link.direction)] = link
         }

@@ -34,7 +34,7 @@ extension LinkAdmission {
     }
 
     /// The transfers of a worker, which replace those of its last report.
-    package mutating func report(_ transfers: Transfers, worker: Int64, now: MonotonicTime) {
+    package mutating func report(_ transfers: TransferReport, worker: Int64, now: MonotonicTime) {
         for link in transfers.links { register(link.destination, link.direction, now: now) }
         var samples: [TransferSample] = []
         samples.reserveCapacity(transfers.transfers.count)
@@ -102,7 +102,7 @@ extension LinkAdmission {
 }
 
 extension TransferSample {
-    fileprivate init(_ transfer: Transfers.Transfer, _ link: Transfers.Link) {
+    fileprivate init(_ transfer: TransferReport.Transfer, _ link: TransferReport.Link) {
         self.init(id: transfer.id, destination: link.destination, direction: link.direction, qos: transfer.qos)
         // A transfer that computes a checksum neither moves bytes nor waits for its link.
         switch transfer.isVerifying ? .paused : transfer.pacing {

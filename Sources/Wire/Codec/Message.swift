@@ -5,7 +5,7 @@ package enum Message: Sendable, Equatable {
     case hello(Hello)
     case state(WorkerState)
     case statuses(WorkerState, [StatusReport])
-    case transfers(Transfers)
+    case transfers(TransferReport)
     case published(Published)
     case program(Program)
     case effects(EffectsReport)
@@ -101,7 +101,7 @@ extension Message {
             reports.reserveCapacity(min(count, reader.remaining / StatusReport.minSize))
             for _ in 0..<count { reports.append(try StatusReport(from: &reader)) }
             message = .statuses(state, reports)
-        case 4: message = .transfers(try Transfers(from: &reader))
+        case 4: message = .transfers(try TransferReport(from: &reader))
         case 5: message = .published(try Published(from: &reader))
         case 6: message = .program(try Program(from: &reader))
         case 7: message = .effects(try EffectsReport(from: &reader))

@@ -18,7 +18,7 @@ package enum Event {
         finish(&writer, snapshot: snapshot)
     }
 
-    package static func progress(_ transfer: Transfers.Transfer, at: Timestamp, to writer: inout JSONWriter) {
+    package static func progress(_ transfer: TransferReport.Transfer, at: Timestamp, to writer: inout JSONWriter) {
         writer.raw("progress/")
         writer.raw(transfer.id)
         writer.raw(" ")
@@ -36,7 +36,7 @@ package enum Event {
     }
 
     package static func bandwidth(
-        _ link: Transfers.Link, worker: Int, at: Timestamp, snapshot: Bool = false, to writer: inout JSONWriter
+        _ link: TransferReport.Link, worker: Int, at: Timestamp, snapshot: Bool = false, to writer: inout JSONWriter
     ) {
         writer.raw("bandwidth/")
         writer.raw(link.destination.text)

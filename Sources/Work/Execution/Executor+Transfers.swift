@@ -7,7 +7,7 @@ extension Executor {
     /// Calls `body`, on any thread, with the transfers that run, and the bytes that have moved by link.
     /// Offsets that have changed go along with the next commits.
     /// - Parameter elapsed: since the last call.
-    func takeTransfers(elapsed: Duration, _ body: @escaping @Sendable (Transfers) -> Void) {
+    func takeTransfers(elapsed: Duration, _ body: @escaping @Sendable (TransferReport) -> Void) {
         change { [self] state in
             let (transfers, offsets) = state.takeTransfers(seconds: elapsed.seconds)
             for write in offsets {
@@ -19,15 +19,15 @@ extension Executor {
 }
 
 extension Executor.State {
-    fileprivate mutating func takeTransfers(seconds: Double) -> (Transfers, [ExecutionWrite]) {
+    fileprivate mutating func takeTransfers(seconds: Double) -> (TransferReport, [ExecutionWrite]) {
         forgetQuietLinks()
-        var links: [Transfers.Link] = []
+        var links: [TransferReport.Link] = []
         var indices: [LinkName: Int] = [:]
         var roundTrips: [[Duration]] = []
         func index(of link: LinkName) -> Int {
             if let index = indices[link] { return index }
             let bytes = (totals[link] ?? LinkTotals()).ended
-            links.append(Transfers.Link(destination: link.destination, direction: link.direction, bytes: bytes))
+            links.append(TransferReport.Link(destination: link.destination, direction: link.direction, bytes: bytes))
             roundTrips.append([])
             indices[link] = links.count - 1
             return links.count - 1
@@ -35,7 +35,7 @@ extension Executor.State {
         // Executions that have ended since the last call count too: their last bytes belong to their link.
         for (link, total) in totals where total.quietReports < LinkTotals.repeats { _ = index(of: link) }
 
-        var transfers: [Transfers.Transfer] = []
+        var transfers: [TransferReport.Transfer] = []
         var offsets: [ExecutionWrite] = []
         for execution in slots.held.begun {
             let (reading, before) = execution.meter.take()
@@ -72,7 +72,7 @@ extension Executor.State {
             linkMeter.carried(total.takeNew(links[index].bytes), by: name)
             totals[name] = total
         }
-        return (Transfers(links: links, transfers: transfers), offsets)
+        return (TransferReport(links: links, transfers: transfers), offsets)
     }
 
     /// Every ten minutes. A link that comes back is counted from 0, which the coordinator takes for a new
@@ -87,8 +87,8 @@ extension Executor.State {
 extension CommandExecution {
     fileprivate func transfer(
         link: Int, _ reading: TransferMeter.Reading, rate: Int64, hasMoved: Bool
-    ) -> Transfers.Transfer {
-        var transfer = Transfers.Transfer(id: command.id, claim: command.claim, link: link, qos: command.qos)
+    ) -> TransferReport.Transfer {
+        var transfer = TransferReport.Transfer(id: command.id, claim: command.claim, link: link, qos: command.qos)
         transfer.pacing = pace.bytesPerSecond == 0 ? .paused : reading.waited ? .throttled : .free
         transfer.isResumable = reading.isResumable
         transfer.isIdempotent = command.idempotent

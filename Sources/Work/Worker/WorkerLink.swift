@@ -190,7 +190,7 @@ actor WorkerLink {
         if silent { executor?.coordinatorIsSilent() }
     }
 
-    private func report(_ transfers: Transfers) {
+    private func report(_ transfers: TransferReport) {
         if !transfers.links.isEmpty || hadTransfers { send(.transfers(transfers)) }
         hadTransfers = !transfers.links.isEmpty
     }

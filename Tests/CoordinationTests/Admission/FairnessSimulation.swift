@@ -122,12 +122,12 @@ struct FairnessSimulation: DispatcherFixtures {
         for seat in 0..<Self.workers {
             let mine = running.values.filter { $0.seat == seat }.sorted { $0.command.id < $1.command.id }
             let links = hosts.map { host in
-                Transfers.Link(
+                TransferReport.Link(
                     destination: host, direction: .up, bytes: [0, (now - .zero).milliseconds, 0], rate: 0,
                     inFlight: mine.count { $0.command.destination == host }, roundTrip: .milliseconds(1))
             }
             let transfers = mine.map { one in
-                var transfer = Transfers.Transfer(
+                var transfer = TransferReport.Transfer(
                     id: one.command.id, claim: 1, link: hosts.firstIndex(of: one.command.destination) ?? 0,
                     qos: one.command.qos)
                 transfer.isIdempotent = true
@@ -138,7 +138,7 @@ struct FairnessSimulation: DispatcherFixtures {
                 return transfer
             }
             dispatcher.links.report(
-                Transfers(links: links, transfers: transfers), worker: Int64(seat) + 1, now: now)
+                TransferReport(links: links, transfers: transfers), worker: Int64(seat) + 1, now: now)
         }
         dispatcher.networkTick(minuteOfDay: 0, now: now)
     }

@@ -91,15 +91,17 @@ import Wire
                 guard now.nanoseconds % 250_000_000 == 0 else { continue }
                 let mine = running.values.filter { $0.seat == seat }.sorted { $0.command.id < $1.command.id }
                 let links = mine.map {
-                    Transfers.Link(destination: $0.command.destination, direction: .up, bytes: [0, 0, 0], inFlight: 1)
+                    TransferReport.Link(
+                        destination: $0.command.destination, direction: .up, bytes: [0, 0, 0], inFlight: 1)
                 }
                 let transfers = mine.enumerated().map { index, one in
-                    var transfer = Transfers.Transfer(id: one.command.id, claim: 1, link: index, qos: one.command.qos)
+                    var transfer = TransferReport.Transfer(
+                        id: one.command.id, claim: 1, link: index, qos: one.command.qos)
                     transfer.isIdempotent = true
                     return transfer
                 }
                 dispatcher.links.report(
-                    Transfers(links: links, transfers: transfers), worker: Int64(seat) + 1, now: now)
+                    TransferReport(links: links, transfers: transfers), worker: Int64(seat) + 1, now: now)
             }
             if now.nanoseconds % 250_000_000 == 0 { dispatcher.networkTick(minuteOfDay: 0, now: now) }
         }

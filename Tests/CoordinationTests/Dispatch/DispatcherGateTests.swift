@@ -383,11 +383,11 @@ import Wire
                     acknowledged[command.id, default: 0] += share
                     bytes[command.qos.serviceClass.rawValue] += share
                 }
-                let link = Transfers.Link(
+                let link = TransferReport.Link(
                     destination: host, direction: .up, bytes: bytes, rate: Int64(commands.count) * 800_000,
                     inFlight: commands.count, roundTrip: .milliseconds(50))
                 let transfers = commands.map { command in
-                    var transfer = Transfers.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
+                    var transfer = TransferReport.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
                     transfer.isIdempotent = true
                     transfer.isResumable = true
                     transfer.acknowledged = acknowledged[command.id, default: 0]
@@ -397,7 +397,7 @@ import Wire
                     transfer.minRoundTrip = .milliseconds(50)
                     return transfer
                 }
-                dispatcher.links.report(Transfers(links: [link], transfers: transfers), worker: 1, now: now)
+                dispatcher.links.report(TransferReport(links: [link], transfers: transfers), worker: 1, now: now)
                 dispatcher.networkTick(minuteOfDay: 0, now: now)
             }
         }
@@ -414,15 +414,15 @@ import Wire
         var dispatcher = dispatcher(concurrency: 1)
         let command = ready(1, to: host)
         for step in Int64(1)...6 {
-            let link = Transfers.Link(
+            let link = TransferReport.Link(
                 destination: host, direction: .up, bytes: [0, 0, step * 1000], rate: 1000, inFlight: 1,
                 roundTrip: .milliseconds(50))
-            var transfer = Transfers.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
+            var transfer = TransferReport.Transfer(id: command.id, claim: 1, link: 0, qos: command.qos)
             transfer.isResumable = true
             transfer.offset = step * 1000
             transfer.total = 1 << 20
             let now = MonotonicTime.zero + .seconds(step)
-            dispatcher.links.report(Transfers(links: [link], transfers: [transfer]), worker: 1, now: now)
+            dispatcher.links.report(TransferReport(links: [link], transfers: [transfer]), worker: 1, now: now)
             dispatcher.transition(report(command, .new, fault: .link, reason: "it stalled"), now: now)
         }
         #expect(dispatcher.admission.failureWaits.takeDue(now: after(7.26)) == [command.id])

@@ -10,8 +10,8 @@ import Wire
 @Suite struct LinkAdmissionTests {
     private let host = Destination(scheme: "http", host: "a", port: 80)
 
-    private func transfer(_ id: CommandID, _ qos: QualityOfService, acknowledged: Int64) -> Transfers.Transfer {
-        var transfer = Transfers.Transfer(id: id, claim: 7, link: 0, qos: qos)
+    private func transfer(_ id: CommandID, _ qos: QualityOfService, acknowledged: Int64) -> TransferReport.Transfer {
+        var transfer = TransferReport.Transfer(id: id, claim: 7, link: 0, qos: qos)
         transfer.isIdempotent = true
         transfer.acknowledged = acknowledged
         transfer.offset = acknowledged
@@ -29,10 +29,10 @@ import Wire
         for beat in 1...(4 * seconds) {
             now = .zero + .milliseconds(250 * beat)
             let share = beat * 625_000 / Int64(ids.count)
-            let link = Transfers.Link(
+            let link = TransferReport.Link(
                 destination: host, direction: direction, bytes: [0, 0, share * Int64(ids.count)], rate: 2_500_000,
                 inFlight: ids.count, roundTrip: .milliseconds(50))
-            let report = Transfers(
+            let report = TransferReport(
                 links: [link], transfers: ids.map { transfer($0, .utility, acknowledged: share) })
             admission.report(report, worker: 1, now: now)
             admission.tick(waiting: [:], minuteOfDay: 0, now: now)
@@ -154,9 +154,9 @@ import Wire
         var admission = LinkAdmission()
         let ids = [CommandID()]
         let now = busy(&admission, ids, .down, seconds: 2)
-        let link = Transfers.Link(
+        let link = TransferReport.Link(
             destination: host, direction: .down, bytes: [0, 0, 5_000_000], inFlight: 1, roundTrip: .milliseconds(50))
-        let stalled = Transfers(links: [link], transfers: [transfer(ids[0], .utility, acknowledged: 5_000_000)])
+        let stalled = TransferReport(links: [link], transfers: [transfer(ids[0], .utility, acknowledged: 5_000_000)])
         for beat in 1...40 {
             let then = now + .milliseconds(250 * beat)
             admission.report(stalled, worker: 1, now: then)
@@ -198,11 +198,11 @@ import Wire
         #expect(admission.orders.map(\.target.claim) == [7])
         var next = transfer(low, .utility, acknowledged: 0)
         next.claim = 8
-        let link = Transfers.Link(destination: host, direction: .up, bytes: [0, 0, 7_500_000], inFlight: 1)
-        admission.report(Transfers(links: [link], transfers: [next]), worker: 1, now: now + .nanoseconds(1))
+        let link = TransferReport.Link(destination: host, direction: .up, bytes: [0, 0, 7_500_000], inFlight: 1)
+        admission.report(TransferReport(links: [link], transfers: [next]), worker: 1, now: now + .nanoseconds(1))
         #expect(admission.orders.isEmpty, "no order means the next execution yet")
         next.claim = 7
-        admission.report(Transfers(links: [link], transfers: [next]), worker: 2, now: now + .nanoseconds(2))
+        admission.report(TransferReport(links: [link], transfers: [next]), worker: 2, now: now + .nanoseconds(2))
         #expect(admission.orders.isEmpty, "a late report of the former execution")
     }
 

@@ -73,7 +73,7 @@ private actor FakeCoordinator {
     private let reports: Socket
     private var offers: PushSocket?
     private(set) var seat: (number: Int, epoch: Int64)?
-    private var transfers: [Transfers] = []
+    private var transfers: [TransferReport] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -142,7 +142,7 @@ private actor FakeCoordinator {
     }
 
     /// The reports of a command, in order.
-    func reports(of id: CommandID) -> [Transfers.Transfer] {
+    func reports(of id: CommandID) -> [TransferReport.Transfer] {
         transfers.compactMap { $0.transfers.first { $0.id == id } }
     }
 

@@ -88,21 +88,21 @@ package enum Samples {
         return hello
     }
 
-    package static func transfers(_ random: inout SeededRandom) -> Transfers {
+    package static func transfers(_ random: inout SeededRandom) -> TransferReport {
         func micros(_ random: inout SeededRandom) -> Duration? {
             random.chance(0.2) ? nil : .microseconds(UInt32(truncatingIfNeeded: random.next() | 1))
         }
         let links = many(&random) { random in
-            Transfers.Link(
+            TransferReport.Link(
                 destination: Destination(unchecked: text(&random)), direction: random.chance(0.5) ? .up : .down,
                 bytes: [number(&random), number(&random), number(&random)], rate: number(&random),
                 inFlight: random.number(in: 0..<0x10000), roundTrip: micros(&random))
         }
-        guard !links.isEmpty else { return Transfers(links: [], transfers: []) }
-        return Transfers(
+        guard !links.isEmpty else { return TransferReport(links: [], transfers: []) }
+        return TransferReport(
             links: links,
             transfers: many(&random) { random in
-                var transfer = Transfers.Transfer(
+                var transfer = TransferReport.Transfer(
                     id: id(&random), claim: claim(&random),
                     link: random.number(in: 0..<links.count),
                     qos: QualityOfService.allCases[random.number(in: 0..<5)])

@@ -2,7 +2,7 @@ package import Commands
 
 /// The transfers of a worker and its bytes by link, 4 times a second while transfers run. State, never
 /// deltas.
-package struct Transfers: Sendable, Equatable {
+package struct TransferReport: Sendable, Equatable {
     /// A destination and direction, over all transfers that the worker has had there since it started, or
     /// since the link was quiet for a while and was forgotten.
     package struct Link: Sendable, Equatable {
@@ -42,7 +42,7 @@ package struct Transfers: Sendable, Equatable {
     package struct Transfer: Sendable, Equatable {
         package var id: CommandID
         package var claim: Int
-        /// Which of ``Transfers/links``.
+        /// Which of ``TransferReport/links``.
         package var link: Int
         package var qos: QualityOfService
         package var pacing = Pacing.free
@@ -138,7 +138,7 @@ package struct Transfers: Sendable, Equatable {
     }
 }
 
-extension Transfers.Transfer {
+extension TransferReport.Transfer {
     private static let resumableBit: UInt8 = 4
     private static let idempotentBit: UInt8 = 8
     private static let movedBit: UInt8 = 16
@@ -161,7 +161,7 @@ extension Transfers.Transfer {
         }
         self.init(id: id, claim: claim, link: link, qos: qos)
         let flags = try reader.uint8("flags")
-        guard let pacing = Transfers.Pacing(rawValue: flags & 3) else { throw WireError(.badValue, "pacing") }
+        guard let pacing = TransferReport.Pacing(rawValue: flags & 3) else { throw WireError(.badValue, "pacing") }
         self.pacing = pacing
         isResumable = flags & Self.resumableBit != 0
         isIdempotent = flags & Self.idempotentBit != 0
