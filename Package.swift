@@ -118,14 +118,61 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
         module(
-            "Operations",
+            "Transfers",
             [
-                "Commands", "HTTPClient", "Host", "Settings", "Store", "Work", "CLinux", log,
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CLinux", "Commands", "HTTPClient", "Host", "Settings", "Work",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        module(
+            "S3",
+            [
+                "Commands", "HTTPClient", "Host", "Store", "Transfers", "Work",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module(
+            "FileOps",
+            [
+                "CLinux", "Commands", "HTTPClient", "Host", "S3", "Settings", "Store", "Transfers", "Work",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module(
+            "Fetch",
+            [
+                "CLinux", "Commands", "HTTPClient", "Host", "Transfers", "Work",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module(
+            "Sync",
+            [
+                "CLinux", "Commands", "HTTPClient", "Host", "Store", "Transfers", "Work",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module("Exec", ["CLinux", "Commands", "HTTPClient", "Host", "Settings", "Transfers", "Work"]),
+        module(
+            "Webhook",
+            [
+                "Commands", "HTTPClient", "Host", "Settings", "Store", "Transfers", "Work",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        module(
+            "BuiltIn",
+            [
+                "Commands", "Exec", "Fetch", "FileOps", "HTTPClient", "S3", "Settings", "Sync", "Transfers", "Webhook",
+                "Work",
             ]),
         module(
             "Supervision",
@@ -142,12 +189,15 @@ let package = Package(
             ]),
         module(
             "Sluice",
-            ["Commands", "CLinux", "Host", "Operations", "Queue", "Store", "Work", log, lifecycle, signals]),
+            [
+                "BuiltIn", "Fetch", "Sync", "Commands", "CLinux", "Host", "Queue", "Store",
+                "Work", log, lifecycle, signals,
+            ]),
         module(
             "SluiceTesting",
             [
-                "Commands", "Coordination", "Host", "NetworkControl", "Operations", "Sluice", "Store", "Wire", "Work",
-                log,
+                "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "NetworkControl", "Sluice", "Store", "Wire",
+                "Work", log,
             ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
@@ -162,8 +212,8 @@ let package = Package(
         module(
             "Door",
             [
-                "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient", "Operations", "Settings",
-                "Queue", "Store", "Uploads", "Work", log, lifecycle,
+                "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient", "Settings", "Queue",
+                "Store", "Uploads", "Work", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -187,8 +237,8 @@ let package = Package(
         .target(
             name: "DoorAPI",
             dependencies: [
-                "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient", "NetworkControl", "Operations",
-                "Queue", "Settings", "Uploads", "Work", log,
+                "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient",
+                "NetworkControl", "Queue", "Settings", "Uploads", "Work", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
             resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
@@ -209,12 +259,10 @@ let package = Package(
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
-                "Work",
-                "HTTPClient", "Operations", "Supervision", "Queue", "Sluice", "Console", "FlowText",
-                "Door", "DoorAPI", "DoorLive", "DoorMetrics", "DoorPages", "Telemetry",
-                "Uploads", log, lifecycle,
-                signals,
+                "BuiltIn", "Exec", "Fetch", "FileOps", "Sync", "Transfers", "Webhook", "Commands",
+                "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination", "Work",
+                "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door", "DoorAPI", "DoorLive",
+                "DoorMetrics", "DoorPages", "Telemetry", "Uploads", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -258,14 +306,14 @@ let package = Package(
         .executableTarget(
             name: "NetworkEvaluation",
             dependencies: [
-                "Commands", "Host", "Operations", "Sluice", "TestSupport",
+                "BuiltIn", "Commands", "Host", "Sluice", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/Tools/NetworkEvaluation", swiftSettings: swiftSettings, linkerSettings: lean),
 
         // A stand-in for a worker that runs programs and may be killed.
         .executableTarget(
-            name: "ExecTestWorker", dependencies: ["CLinux", "Commands", "Operations", "Host"],
+            name: "ExecTestWorker", dependencies: ["Exec", "Transfers", "CLinux", "Commands", "Host"],
             path: "Tests/Tools/ExecTestWorker", swiftSettings: swiftSettings, linkerSettings: lean),
 
         // Workers and the store in threads that take turns. Only `simulate` links the C target, which takes the places of
@@ -329,13 +377,53 @@ let package = Package(
             ]),
         tests("Work", ["Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
-            "Operations",
+            "Transfers",
             [
-                "HTTPClient", "Operations", "ExecTestWorker", "Settings", "Store", "Work", "CLinux", "Commands", "Host",
-                "TestSupport",
+                "Commands", "HTTPClient", "Host", "Transfers", "Work", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ]),
+        tests(
+            "S3",
+            [
+                "Commands", "FileOps", "HTTPClient", "S3", "Store", "Transfers", "Work", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        tests(
+            "FileOps",
+            [
+                "CLinux", "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "S3", "Settings", "Store", "Transfers",
+                "Work", "TestSupport",
+                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]),
+        tests(
+            "Fetch",
+            [
+                "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "Transfers", "Work", "TestSupport",
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        tests("Sync", ["Commands", "HTTPClient", "Sync", "Transfers", "Work", "TestSupport"]),
+        tests(
+            "Exec",
+            [
+                "CLinux", "Commands", "Exec", "Host", "Settings", "Transfers", "Work", "ExecTestWorker", "TestSupport",
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]),
+        tests(
+            "Webhook",
+            [
+                "BuiltIn", "Commands", "HTTPClient", "Settings", "Store", "Transfers", "Webhook", "Work", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        tests(
+            "BuiltIn",
+            [
+                "BuiltIn", "Commands", "Fetch", "FileOps", "HTTPClient", "Settings", "Sync", "Transfers", "Work",
+                "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
@@ -354,8 +442,7 @@ let package = Package(
         tests(
             "DoorAPI",
             [
-                "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Operations", "Queue", "Settings",
-                "Store",
+                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Queue", "Settings", "Store",
                 "TestSupport", "Uploads", "Work", log,
             ] + http),
         tests(
@@ -367,16 +454,15 @@ let package = Package(
         tests(
             "DoorPages",
             [
-                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Operations",
-                "Queue", "Store", "TestSupport", "Uploads", "Work", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages",
+                "Host", "Queue", "Store", "TestSupport", "Uploads", "Work", log,
             ] + http),
         tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
             "Door",
             [
-                "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host", "Operations", "Settings", "Store",
-                "Work",
-                "TestSupport", log, lifecycle,
+                "BuiltIn", "Transfers", "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host", "Settings",
+                "Store", "Work", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -393,7 +479,7 @@ let package = Package(
         tests(
             "Queue",
             [
-                "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Operations", "Settings", "Store",
+                "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
                 "TestSupport", "Wire", "Work", "ZeroMQ",
             ]),
         tests(

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Operations
+internal import Fetch
 
 /// A response that ``SluiceClient/fetch(_:headers:mode:maxStale:options:)`` brings.
 public struct FetchedResponse: Sendable, Equatable {

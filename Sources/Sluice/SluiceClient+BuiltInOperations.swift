@@ -1,4 +1,4 @@
-internal import Operations
+internal import BuiltIn
 public import Queue
 public import Work
 

@@ -1,6 +1,6 @@
 internal import Commands
+internal import Fetch
 internal import Host
-internal import Operations
 internal import Store
 
 extension SluiceClient {

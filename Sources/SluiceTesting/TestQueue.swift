@@ -1,9 +1,10 @@
+internal import BuiltIn
 public import Commands
 internal import Host
 internal import Logging
-internal import Operations
 internal import Store
 internal import Synchronization
+internal import Transfers
 internal import Wire
 internal import Work
 

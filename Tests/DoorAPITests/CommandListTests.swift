@@ -1,7 +1,6 @@
 import Commands
 import DoorAPI
 import Queue
-import TestSupport
 import Testing
 
 struct CommandListTests {

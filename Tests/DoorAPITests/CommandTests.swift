@@ -1,7 +1,6 @@
 import Commands
 import Queue
 import Store
-import TestSupport
 import Testing
 
 struct CommandTests {

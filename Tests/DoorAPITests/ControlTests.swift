@@ -1,5 +1,4 @@
 import Commands
-import Operations
 import Queue
 import Settings
 import Store

@@ -1,7 +1,6 @@
 import Commands
 import Door
 import HTTPTypes
-import Operations
 import Queue
 import Settings
 import Store

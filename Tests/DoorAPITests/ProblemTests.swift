@@ -2,7 +2,6 @@ import Commands
 import Door
 import Foundation
 import HTTPTypes
-import TestSupport
 import Testing
 
 @testable import DoorAPI

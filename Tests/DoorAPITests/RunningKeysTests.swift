@@ -1,6 +1,5 @@
 import Door
 import HTTPTypes
-import TestSupport
 import Testing
 
 @testable import DoorAPI

@@ -2,7 +2,6 @@ import Commands
 import Door
 import Queue
 import Store
-import TestSupport
 import Testing
 
 struct SubmitTests {

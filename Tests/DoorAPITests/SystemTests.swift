@@ -3,7 +3,6 @@ import Door
 import HTTPTypes
 import Queue
 import Store
-import TestSupport
 import Testing
 import Uploads
 

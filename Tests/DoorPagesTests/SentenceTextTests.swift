@@ -2,7 +2,6 @@ import Commands
 import HTTPTypes
 import Queue
 import Store
-import TestSupport
 import Testing
 
 @testable import DoorPages

@@ -2,7 +2,6 @@ import Commands
 import Console
 import NetworkControl
 import Store
-import TestSupport
 import Testing
 
 @testable import Queue

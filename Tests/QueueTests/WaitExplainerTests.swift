@@ -2,7 +2,6 @@ import Commands
 import Console
 import Host
 import NetworkControl
-import Operations
 import Settings
 import Store
 import TestSupport

@@ -48,3 +48,13 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
     }
     package mutating func id() -> CommandID { CommandID(high: next(), low: next()) }
 }
+
+/// Random bytes, the same at every call.
+package func sample(_ count: Int, seed: UInt64? = nil) -> [UInt8] {
+    var random = SeededRandom(seed: seed ?? UInt64(count))
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count + 8)
+    while bytes.count < count { withUnsafeBytes(of: random.next()) { bytes.append(contentsOf: $0) } }
+    bytes.removeSubrange(count...)
+    return bytes
+}

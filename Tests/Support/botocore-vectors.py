@@ -180,7 +180,7 @@ def main():
         line = swift(vector(rng))
         if line:
             made.append(line)
-    print("@testable import Operations\n\nextension BotocoreVector {")
+    print("@testable import S3\n\nextension BotocoreVector {")
     print(f"    /// The output of `botocore-vectors.py {seed} {count} --swift` with botocore 1.44.8.")
     print("    static let recorded: [BotocoreVector] = [")
     print(",\n".join(made) + ",")

@@ -1,8 +1,8 @@
 internal import Commands
 internal import Console
 internal import FlowText
-internal import Operations
 internal import Queue
+internal import Transfers
 internal import Work
 
 /// Reads one route.

@@ -1,6 +1,6 @@
 internal import HTTPClient
-package import Operations
 package import Settings
+package import Transfers
 package import Uploads
 
 /// The section `door` of the configuration.

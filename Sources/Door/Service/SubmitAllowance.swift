@@ -1,7 +1,7 @@
 package import Commands
 package import HTTPClient
-package import Operations
 package import Settings
+package import Transfers
 
 /// The section `door.submit`: which commands may be submitted over HTTP. A token may narrow it, and never widen it.
 ///

@@ -4,8 +4,8 @@ package import HTTPClient
 internal import Host
 internal import NIOCore
 internal import NIOHTTP1
-package import Operations
 internal import Store
+package import Transfers
 package import Uploads
 
 /// `door.uploadHook`: asks the site over HTTP before an upload is created, as the hook `pre-create` of tusd does.

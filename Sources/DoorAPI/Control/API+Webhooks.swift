@@ -2,7 +2,6 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Hummingbird
-internal import Operations
 internal import Queue
 internal import Settings
 

@@ -1,7 +1,7 @@
 public import Commands
 internal import Host
-internal import Operations
 internal import Store
+internal import Sync
 
 extension SluiceClient {
     /// The names of the collections that `sync` keeps, sorted.

@@ -1,5 +1,5 @@
 public import Commands
-internal import Operations
+internal import Sync
 
 /// A record of a collection.
 public struct CollectionRecord: Sendable, Equatable {

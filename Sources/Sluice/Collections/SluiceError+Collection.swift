@@ -1,6 +1,6 @@
 internal import Host
-internal import Operations
 internal import Store
+internal import Sync
 
 extension SluiceError {
     /// Runs `body`, and gives an error of a collection its code.

@@ -1,11 +1,11 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import CLinux
 internal import Commands
 internal import Coordination
 internal import Dispatch
 internal import Glibc
 internal import Logging
-internal import Operations
 internal import Sluice
 internal import Store
 internal import Synchronization

@@ -1,7 +1,6 @@
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Operations
 internal import Sluice
 internal import Store
 internal import Work

@@ -1,7 +1,6 @@
 internal import CLinux
 internal import Commands
 internal import Console
-internal import Operations
 internal import Sluice
 internal import Store
 internal import Work

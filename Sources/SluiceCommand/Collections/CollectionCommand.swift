@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Operations
+internal import Sync
 
 struct CollectionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

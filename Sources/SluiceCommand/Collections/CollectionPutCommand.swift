@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Glibc
-internal import Operations
 internal import Queue
+internal import Sync
 
 struct CollectionPutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
+internal import Sync
 
 struct CollectionQueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
-internal import Operations
 internal import Queue
 
 struct BatchSealCommand: AsyncParsableCommand {

@@ -1,8 +1,8 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
 internal import Console
 internal import FlowText
-internal import Operations
 internal import Queue
 
 struct FlowSubmitCommand: AsyncParsableCommand {

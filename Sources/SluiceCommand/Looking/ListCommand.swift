@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Operations
 internal import Queue
 internal import Settings
 

@@ -3,7 +3,6 @@ internal import Commands
 internal import Console
 internal import Host
 internal import NetworkControl
-internal import Operations
 internal import Queue
 internal import Settings
 

@@ -1,11 +1,14 @@
+internal import BuiltIn
 internal import Configuration
 internal import Door
+internal import Exec
 internal import Glibc
 internal import HTTPClient
 internal import Host
 internal import NetworkControl
-internal import Operations
 internal import Settings
+internal import Transfers
+internal import Webhook
 internal import Yams
 
 /// The configuration: `sluice.yaml` in the data directory, which may be missing, or the file of `--config`,

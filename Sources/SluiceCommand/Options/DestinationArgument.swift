@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
+internal import Transfers
 
 /// `--destination`: an origin such as `https://host:443`, or any URL of it. A path in a `file:` URL means the
 /// file system that holds it.

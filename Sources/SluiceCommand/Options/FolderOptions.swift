@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Operations
+internal import FileOps
 
 /// The options of `put` and `s3 put` that choose files.
 struct FolderOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Operations
+internal import Transfers
 
 /// `8MiB`, `8MB` or plain bytes.
 struct SizeArgument: ExpressibleByArgument {

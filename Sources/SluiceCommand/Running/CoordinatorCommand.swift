@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import Coordination
 internal import Dispatch
+internal import FileOps
 internal import Host
 internal import Logging
-internal import Operations
 internal import Queue
 internal import Store
 internal import Telemetry

@@ -1,11 +1,11 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Door
 internal import DoorAPI
 internal import DoorLive
 internal import DoorMetrics
 internal import DoorPages
 internal import Logging
-internal import Operations
 internal import Queue
 internal import ServiceLifecycle
 internal import Store

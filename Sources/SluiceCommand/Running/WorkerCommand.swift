@@ -1,12 +1,16 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
+internal import Exec
 internal import HTTPClient
 internal import Host
 internal import Logging
-internal import Operations
 internal import Queue
 internal import Store
+internal import Sync
 internal import Telemetry
+internal import Transfers
+internal import Webhook
 internal import Wire
 internal import Work
 

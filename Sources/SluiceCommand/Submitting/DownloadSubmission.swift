@@ -1,5 +1,6 @@
+internal import BuiltIn
 internal import Commands
-internal import Operations
+internal import FileOps
 internal import Queue
 
 /// Submits a command for each source: `get` and `s3 get`.

@@ -1,7 +1,8 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
 internal import Console
-internal import Operations
+internal import Fetch
 internal import Queue
 
 struct FetchCommand: AsyncParsableCommand {

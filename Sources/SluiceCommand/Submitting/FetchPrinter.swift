@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
+internal import Fetch
 internal import HTTPClient
-internal import Operations
 internal import Queue
 
 /// Prints the responses of a fetch: bodies on standard output, their age on standard error.

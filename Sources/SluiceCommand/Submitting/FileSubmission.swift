@@ -1,5 +1,6 @@
+internal import BuiltIn
 internal import Commands
-internal import Operations
+internal import FileOps
 internal import Queue
 internal import Work
 

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Commands
+internal import FileOps
 internal import HTTPClient
-internal import Operations
 internal import Queue
 internal import Work
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
-internal import Operations
+internal import FileOps
 internal import Queue
 
 struct RequestCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Commands
-internal import Operations
+internal import FileOps
 internal import Queue
 internal import Work
 

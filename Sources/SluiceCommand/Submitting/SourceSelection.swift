@@ -1,6 +1,6 @@
 internal import Commands
+internal import FileOps
 internal import Glibc
-internal import Operations
 
 /// The files that the arguments of `put` and `s3 put` name: files themselves, and the files below folders.
 struct SourceSelection {

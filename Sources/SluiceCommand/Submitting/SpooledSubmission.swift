@@ -1,7 +1,8 @@
+internal import BuiltIn
 internal import Commands
 internal import Console
+internal import FileOps
 internal import Host
-internal import Operations
 internal import Queue
 internal import Synchronization
 internal import Work

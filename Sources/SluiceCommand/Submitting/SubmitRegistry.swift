@@ -1,6 +1,8 @@
+internal import BuiltIn
 internal import Commands
+internal import Exec
+internal import FileOps
 internal import Host
-internal import Operations
 internal import Queue
 internal import Work
 

@@ -1,6 +1,6 @@
 internal import ArgumentParser
+internal import FileOps
 internal import Host
-internal import Operations
 internal import Queue
 internal import Work
 

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Operations
 internal import Queue
+internal import Sync
 
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,12 @@
+internal import BuiltIn
 internal import Commands
 internal import Door
+internal import Exec
 internal import Glibc
 internal import HTTPClient
 internal import Host
-internal import Operations
 internal import Queue
+internal import Transfers
 
 /// The configuration as the processes read it: keys and variables, files that it names, programs, schedules and routes.
 struct ConfigurationCheck {

@@ -1,7 +1,9 @@
 internal import Commands
 internal import Console
+internal import Fetch
+internal import FileOps
 internal import Host
-internal import Operations
+internal import Sync
 
 /// Removes the data that processes leave when they end before its use. Each kind is removed although another
 /// one fails.

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import FileOps
 internal import Host
-internal import Operations
 internal import Queue
 
 struct PruneCommand: ParsableCommand {

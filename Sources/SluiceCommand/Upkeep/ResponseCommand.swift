@@ -1,9 +1,9 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Fetch
 internal import Glibc
 internal import Host
-internal import Operations
 
 struct ResponseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,8 +2,8 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
-internal import Operations
 internal import Queue
+internal import Sync
 internal import Uploads
 
 struct RestoreCommand: ParsableCommand {

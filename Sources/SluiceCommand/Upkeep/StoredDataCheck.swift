@@ -1,6 +1,7 @@
+internal import Fetch
 internal import Host
-internal import Operations
 internal import Queue
+internal import Sync
 
 /// The checks of `doctor` on collections and stored responses. It changes nothing.
 struct StoredDataCheck {

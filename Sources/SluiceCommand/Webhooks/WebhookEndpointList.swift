@@ -1,8 +1,9 @@
 internal import Commands
 internal import Host
-internal import Operations
 internal import Queue
 internal import Settings
+internal import Transfers
+internal import Webhook
 
 /// The endpoints of webhooks: those of sluice.yaml in their order, then those that only the store knows.
 struct WebhookEndpointList {

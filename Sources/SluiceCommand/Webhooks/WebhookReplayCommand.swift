@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
-internal import Operations
 internal import Queue
 internal import Settings
 

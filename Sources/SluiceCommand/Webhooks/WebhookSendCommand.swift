@@ -1,7 +1,9 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
-internal import Operations
+internal import FileOps
 internal import Queue
+internal import Webhook
 
 struct WebhookSendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

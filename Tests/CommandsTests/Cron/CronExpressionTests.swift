@@ -1,5 +1,4 @@
 import Commands
-import TestSupport
 import Testing
 
 struct CronExpressionTests {

@@ -1,5 +1,4 @@
 import Commands
-import TestSupport
 import Testing
 
 /// Tables of well-known changes of time zones.

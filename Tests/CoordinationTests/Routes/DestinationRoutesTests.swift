@@ -1,6 +1,5 @@
 import Commands
 import NetworkControl
-import TestSupport
 import Testing
 
 @testable import Coordination

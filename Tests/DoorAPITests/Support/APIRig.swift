@@ -1,9 +1,9 @@
+import BuiltIn
 import Commands
 import DoorAPI
 import Glibc
 import Host
 import Logging
-import Operations
 import Queue
 import Store
 import TestSupport

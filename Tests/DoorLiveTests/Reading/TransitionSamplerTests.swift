@@ -2,7 +2,6 @@ import Commands
 import Console
 import Queue
 import Store
-import TestSupport
 import Testing
 
 @testable import DoorLive

@@ -1,7 +1,6 @@
 import Commands
 import Console
 import NetworkControl
-import TestSupport
 import Testing
 
 @testable import DoorLive

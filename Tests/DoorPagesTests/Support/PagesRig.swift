@@ -1,3 +1,4 @@
+import BuiltIn
 import Commands
 import DoorAPI
 import DoorLive
@@ -6,7 +7,6 @@ import Host
 import Hummingbird
 import Logging
 import NIOCore
-import Operations
 import Queue
 import Store
 import Synchronization

@@ -1,6 +1,6 @@
+import BuiltIn
 import Commands
 import FlowText
-import Operations
 import Store
 import TestSupport
 import Testing

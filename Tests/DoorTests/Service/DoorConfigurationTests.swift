@@ -2,10 +2,9 @@ import Commands
 import Configuration
 import Door
 import HTTPClient
-import Operations
 import Settings
-import TestSupport
 import Testing
+import Transfers
 import Uploads
 
 struct DoorConfigurationTests {

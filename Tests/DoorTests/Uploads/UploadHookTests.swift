@@ -2,11 +2,11 @@ import Commands
 import Glibc
 import HTTPClient
 import HTTPTypes
-import Operations
 import Store
 import Synchronization
 import TestSupport
 import Testing
+import Transfers
 import Uploads
 
 @testable import Door

@@ -1,5 +1,4 @@
 import Commands
-import TestSupport
 
 /// The state of the simulated network at a time. Rates are in bytes per second, times in seconds.
 struct Weather: Sendable {

@@ -1,6 +1,5 @@
 import Commands
 import Store
-import TestSupport
 import Testing
 
 @Suite struct CancellationConformance {

@@ -1,6 +1,5 @@
 import Commands
 import Host
-import TestSupport
 import Testing
 
 @testable import Store

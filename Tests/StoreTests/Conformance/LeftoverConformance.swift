@@ -1,7 +1,6 @@
 import Commands
 import Foundation
 import Store
-import TestSupport
 import Testing
 
 /// The remains of commands that have ended.

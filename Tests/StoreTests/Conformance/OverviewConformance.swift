@@ -1,6 +1,5 @@
 import Commands
 import Store
-import TestSupport
 import Testing
 
 /// The overview of flows, ordering keys and schedules.

@@ -2,7 +2,6 @@ import Commands
 import Host
 import Store
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite struct SubmitConformance {

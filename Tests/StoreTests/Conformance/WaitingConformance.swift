@@ -1,6 +1,5 @@
 import Commands
 import Store
-import TestSupport
 import Testing
 
 /// The queues of waiting commands, as pages count them.

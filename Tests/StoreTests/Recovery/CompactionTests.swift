@@ -1,7 +1,6 @@
 import Commands
 import Foundation
 import Host
-import TestSupport
 import Testing
 
 @testable import Store

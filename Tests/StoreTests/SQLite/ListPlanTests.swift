@@ -1,7 +1,6 @@
 import Commands
 import Host
 import Store
-import TestSupport
 import Testing
 
 @Suite struct ListPlanTests {

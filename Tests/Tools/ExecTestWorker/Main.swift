@@ -3,7 +3,8 @@ import Commands
 import Glibc
 import Host
 
-@testable import Operations
+@testable internal import Exec
+@testable internal import Transfers
 
 /// A stand-in for a worker: it runs programs under guardians, and may be killed.
 ///

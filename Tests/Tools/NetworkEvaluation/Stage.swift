@@ -1,7 +1,7 @@
+import BuiltIn
 import Commands
 import Foundation
 import Host
-import Operations
 import Sluice
 import TestSupport
 

@@ -2,7 +2,6 @@ import Commands
 import Foundation
 import Host
 import Store
-import TestSupport
 import Testing
 
 @testable import Uploads

@@ -1,7 +1,6 @@
 import Commands
 import Store
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import Uploads

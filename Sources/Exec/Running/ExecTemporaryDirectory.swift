@@ -1,0 +1,102 @@
+internal import CLinux
+internal import Commands
+internal import Glibc
+internal import Host
+internal import Transfers
+
+/// The directory of a run for its temporary files (TMPDIR), which only its user may enter. Blocks.
+struct ExecTemporaryDirectory: Sendable, Equatable {
+    let path: String
+
+    /// Makes the directory. One that is left from an execution that died is removed first.
+    /// - Parameter user: of the program; nil: of this process.
+    init(_ path: String, user: ProgramUser? = nil) throws(CommandFailure) {
+        self.path = path
+        remove()
+        guard mkdir(path, 0o700) == 0 else { throw Self.failure(SystemError("create", path)) }
+        guard let user, chown(path, user.user, user.group) != 0 else { return }
+        let error = SystemError("hand over", path)
+        rmdir(path)
+        throw Self.failure(error)
+    }
+
+    /// A directory that an earlier run has left.
+    /// - Parameter lock: of the command; proves that the run has ended.
+    init(leftAt path: String, _ lock: FreeLock) { self.path = path }
+
+    /// The name of the directory of one execution.
+    static func name(of command: CommandID, claim: Int) -> String { "\(command).\(claim)" }
+
+    /// The command of a directory; nil for a name of another form.
+    static func command(of name: String) -> CommandID? {
+        guard let dot = name.firstIndex(of: "."), Int(name[name.index(after: dot)...]) != nil else { return nil }
+        return CommandID(String(name[..<dot]))
+    }
+
+    private static func failure(_ error: SystemError) -> CommandFailure {
+        let advice = error.code == EPERM ? "; give the worker \(ProgramUser.capabilities)" : ""
+        return CommandFailure(.command, reason: "the directory for temporary files is missing: \(error)\(advice)")
+    }
+
+    /// Removes the directory and everything in it, however deep, without following a symbolic link. A file
+    /// that cannot be removed stays, and after 60 s the rest too: a daemon may make files for ever.
+    func remove() {
+        let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { return }
+        let root = OpenFile(owning: descriptor)
+        var next = 0
+        let end = MonotonicTime.now + Self.removalTime
+        while Self.empty(root.descriptor, depth: 0, root.descriptor, &next), MonotonicTime.now < end {}
+        rmdir(path)
+    }
+
+    private static let removalTime: Duration = .seconds(60)
+
+    /// Deeper directories move up into the root before they are emptied, so that no depth needs more
+    /// descriptors or more stack.
+    private static let maxDepth = 32
+
+    /// Removes the entries of a directory, or moves them into `root`.
+    /// - Returns: whether something has changed, so that another pass makes sense.
+    private static func empty(_ directory: CInt, depth: Int, _ root: CInt, _ next: inout Int) -> Bool {
+        var hasChanged = false
+        for name in names(in: directory) {
+            if unlinkat(directory, name, 0) == 0 || unlinkat(directory, name, AT_REMOVEDIR) == 0 {
+                hasChanged = true
+                continue
+            }
+            // To be listed, and to be moved, since its entry “..” changes.
+            _ = fchmodat(directory, name, 0o700, AT_SYMLINK_NOFOLLOW)
+            guard depth < maxDepth else {
+                repeat { next += 1 } while faccessat(root, "\(next)", F_OK, AT_SYMLINK_NOFOLLOW) == 0
+                if renameat(directory, name, root, "\(next)") == 0 { hasChanged = true }
+                continue
+            }
+            let descriptor = clinux_openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            let child = OpenFile(owning: descriptor)
+            if empty(child.descriptor, depth: depth + 1, root, &next) { hasChanged = true }
+            unlinkat(directory, name, AT_REMOVEDIR)
+        }
+        return hasChanged
+    }
+
+    private static func names(in directory: CInt) -> [[CChar]] {
+        // A description of its own: closedir closes it, and each pass begins at the first entry.
+        let descriptor = clinux_openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return [] }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return []
+        }
+        defer { closedir(stream) }
+        var names: [[CChar]] = []
+        while let entry = readdir(stream) {
+            let name: [CChar] = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                bytes.prefix { $0 != 0 }.map { CChar(bitPattern: $0) } + [0]
+            }
+            if name != [0x2E, 0] && name != [0x2E, 0x2E, 0] { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,66 @@
+internal import Commands
+internal import Transfers
+
+/// The version of a record, by which `"merge": "newest"` and a `since` of versions order records: a number by
+/// its value, or an RFC 3339 date as an instant. Pure.
+enum RecordVersion: Sendable, Equatable {
+    case number(DecimalText, text: String)
+    case instant(Timestamp)
+
+    /// The value at the pointer `version` is neither a number nor a date.
+    struct Unordered: Error, Equatable {
+        /// The kind of value, or the text, in a message.
+        var found: String
+    }
+
+    /// - Parameter value: JSON text; nil where the record has none.
+    /// - Returns: nil for a missing value and for null.
+    /// - Throws: ``Unordered`` for any value that has no order.
+    static func read(_ value: ArraySlice<UInt8>?) throws(Unordered) -> RecordVersion? {
+        guard let value, let first = value.first, first != UInt8(ascii: "n") else { return nil }
+        if let number = DecimalText(value) {
+            guard value.count <= 64 else { throw Unordered(found: "a number of \(value.count) characters") }
+            return .number(number, text: String(decoding: value, as: UTF8.self))
+        }
+        guard first == UInt8(ascii: "\"") else { throw Unordered(found: first.kindOfJSONValue) }
+        // A date has no escapes; with one it is refused like any other text.
+        let text = String(decoding: value.dropFirst().dropLast(), as: UTF8.self)
+        guard let instant = Timestamp(rfc3339: text) else { throw Unordered(found: "“\(text.prefix(80))”") }
+        return .instant(instant)
+    }
+
+    /// Whether this version is later than another one; nil where one is a number and the other a date.
+    func isLater(than other: RecordVersion) -> Bool? {
+        switch (self, other) {
+        case (.number(let left, _), .number(let right, _)): left > right
+        case (.instant(let left), .instant(let right)): left > right
+        case (.number, .instant), (.instant, .number): nil
+        }
+    }
+
+    /// The version moved by a difference of clocks; a number stays.
+    func moved(by offset: Duration) -> RecordVersion {
+        switch self {
+        case .number: self
+        case .instant(let time): .instant(time + offset)
+        }
+    }
+
+    /// The text in a column, which ``init(stored:)`` reads.
+    var stored: String {
+        switch self {
+        case .number(_, let text): text
+        case .instant(let time): time.description
+        }
+    }
+
+    init?(stored text: String) {
+        if let number = DecimalText(text.utf8), Timestamp(rfc3339: text) == nil {
+            self = .number(number, text: text)
+        } else if let time = Timestamp(rfc3339: text) {
+            self = .instant(time)
+        } else {
+            return nil
+        }
+    }
+}
