@@ -100,10 +100,11 @@ let package = Package(
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
+        module("Operations", ["Commands", "Host"]),
         module(
             "Work",
             [
-                "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
+                "Operations", "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -120,32 +121,32 @@ let package = Package(
         module(
             "Transfers",
             [
-                "CLinux", "Commands", "HTTPClient", "Host", "Settings", "Work",
-                .product(name: "NIOCore", package: "swift-nio"),
+                "Operations", "CLinux", "Commands", "HTTPClient", "Host",
+                "Settings", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         module(
             "S3",
             [
-                "Commands", "HTTPClient", "Host", "Store", "Transfers", "Work",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "Commands", "HTTPClient", "Host", "Store",
+                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(
             "FileOps",
             [
-                "CLinux", "Commands", "HTTPClient", "Host", "S3", "Settings", "Store", "Transfers", "Work",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "CLinux", "Commands", "HTTPClient", "Host", "S3", "Settings", "Store",
+                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(
             "Fetch",
             [
-                "CLinux", "Commands", "HTTPClient", "Host", "Transfers", "Work",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "CLinux", "Commands", "HTTPClient", "Host",
+                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -153,26 +154,26 @@ let package = Package(
         module(
             "Sync",
             [
-                "CLinux", "Commands", "HTTPClient", "Host", "Store", "Transfers", "Work",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "CLinux", "Commands", "HTTPClient", "Host", "Store",
+                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        module("Exec", ["CLinux", "Commands", "HTTPClient", "Host", "Settings", "Transfers", "Work"]),
+        module("Exec", ["Operations", "CLinux", "Commands", "HTTPClient", "Host", "Settings", "Transfers"]),
         module(
             "Webhook",
             [
-                "Commands", "HTTPClient", "Host", "Settings", "Store", "Transfers", "Work",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "Commands", "HTTPClient", "Host", "Settings", "Store",
+                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         module(
             "BuiltIn",
             [
-                "Commands", "Exec", "Fetch", "FileOps", "HTTPClient", "S3", "Settings", "Sync", "Transfers", "Webhook",
-                "Work",
+                "Operations", "Commands", "Exec", "Fetch", "FileOps", "HTTPClient", "S3", "Settings", "Sync",
+                "Transfers", "Webhook",
             ]),
         module(
             "Supervision",
@@ -184,20 +185,20 @@ let package = Package(
         module(
             "Queue",
             [
-                "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store", "Uploads", "Wire",
-                "Work", "ZeroMQ",
+                "Operations", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
+                "Uploads", "Wire", "Work", "ZeroMQ",
             ]),
         module(
             "Sluice",
             [
-                "BuiltIn", "Fetch", "Sync", "Commands", "CLinux", "Host", "Queue", "Store",
+                "Operations", "BuiltIn", "Fetch", "Sync", "Commands", "CLinux", "Host", "Queue", "Store",
                 "Work", log, lifecycle, signals,
             ]),
         module(
             "SluiceTesting",
             [
-                "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "NetworkControl", "Sluice", "Store", "Wire",
-                "Work", log,
+                "Operations", "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "NetworkControl", "Sluice",
+                "Store", "Wire", "Work", log,
             ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
@@ -212,8 +213,8 @@ let package = Package(
         module(
             "Door",
             [
-                "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient", "Settings", "Queue",
-                "Store", "Uploads", "Work", log, lifecycle,
+                "Operations", "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient",
+                "Settings", "Queue", "Store", "Uploads", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -237,8 +238,8 @@ let package = Package(
         .target(
             name: "DoorAPI",
             dependencies: [
-                "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient",
-                "NetworkControl", "Queue", "Settings", "Uploads", "Work", log,
+                "Operations", "Commands", "Console", "Door", "FlowText", "Host", "HTTPClient",
+                "NetworkControl", "Queue", "Settings", "Uploads", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
             resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
@@ -259,10 +260,10 @@ let package = Package(
         .executableTarget(
             name: "SluiceCommand",
             dependencies: [
-                "BuiltIn", "Exec", "Fetch", "FileOps", "Sync", "Transfers", "Webhook", "Commands",
-                "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination", "Work",
-                "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door", "DoorAPI", "DoorLive",
-                "DoorMetrics", "DoorPages", "Telemetry", "Uploads", log, lifecycle, signals,
+                "Operations", "BuiltIn", "Exec", "Fetch", "FileOps", "Sync", "Transfers", "Webhook",
+                "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
+                "Work", "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door", "DoorAPI",
+                "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", log, lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -321,7 +322,8 @@ let package = Package(
         .target(
             name: "CSimulation", path: "Tests/Tools/CSimulation", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
-            name: "Simulate", dependencies: ["CSimulation", "Commands", "Host", "Store", "Wire", "Work", log],
+            name: "Simulate",
+            dependencies: ["Operations", "CSimulation", "Commands", "Host", "Store", "Wire", "Work", log],
             path: "Tests/Tools/Simulate", swiftSettings: swiftSettings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
@@ -329,7 +331,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Commands", "Host", "Store", "CLinux", "CZlib", "TestOrder", "Wire",
+                "Operations", "Commands", "Host", "Store", "CLinux", "CZlib", "TestOrder", "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -367,7 +369,7 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]),
-        tests("Store", ["Store", "Commands", "CLinux", "Host", "TestSupport"]),
+        tests("Store", ["Work", "Store", "Commands", "CLinux", "Host", "TestSupport"]),
         tests(
             "Coordination",
             [
@@ -375,25 +377,25 @@ let package = Package(
                 "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        tests("Work", ["Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Work", ["Operations", "Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Transfers",
             [
-                "Commands", "HTTPClient", "Host", "Transfers", "Work", "TestSupport",
+                "Operations", "Commands", "HTTPClient", "Host", "Transfers", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
         tests(
             "S3",
             [
-                "Commands", "FileOps", "HTTPClient", "S3", "Store", "Transfers", "Work", "TestSupport",
+                "Operations", "Commands", "FileOps", "HTTPClient", "S3", "Store", "Transfers", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         tests(
             "FileOps",
             [
-                "CLinux", "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "S3", "Settings", "Store", "Transfers",
-                "Work", "TestSupport",
+                "Operations", "CLinux", "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "S3", "Settings", "Store",
+                "Transfers", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -403,27 +405,29 @@ let package = Package(
         tests(
             "Fetch",
             [
-                "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "Transfers", "Work", "TestSupport",
+                "Operations", "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "Transfers", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
-        tests("Sync", ["Commands", "HTTPClient", "Sync", "Transfers", "Work", "TestSupport"]),
+        tests("Sync", ["Operations", "Commands", "HTTPClient", "Sync", "Transfers", "TestSupport"]),
         tests(
             "Exec",
             [
-                "CLinux", "Commands", "Exec", "Host", "Settings", "Transfers", "Work", "ExecTestWorker", "TestSupport",
+                "Operations", "CLinux", "Commands", "Exec", "Host", "Settings", "Transfers", "ExecTestWorker",
+                "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests(
             "Webhook",
             [
-                "BuiltIn", "Commands", "HTTPClient", "Settings", "Store", "Transfers", "Webhook", "Work", "TestSupport",
+                "Operations", "BuiltIn", "Commands", "HTTPClient", "Settings", "Store", "Transfers", "Webhook",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         tests(
             "BuiltIn",
             [
-                "BuiltIn", "Commands", "Fetch", "FileOps", "HTTPClient", "Settings", "Sync", "Transfers", "Work",
-                "TestSupport",
+                "Operations", "BuiltIn", "Commands", "Fetch", "FileOps", "HTTPClient", "Settings", "Sync",
+                "Transfers", "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
@@ -442,8 +446,8 @@ let package = Package(
         tests(
             "DoorAPI",
             [
-                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Queue", "Settings", "Store",
-                "TestSupport", "Uploads", "Work", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Queue", "Settings",
+                "Store", "TestSupport", "Uploads", log,
             ] + http),
         tests(
             "DoorMetrics",
@@ -454,15 +458,15 @@ let package = Package(
         tests(
             "DoorPages",
             [
-                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages",
-                "Host", "Queue", "Store", "TestSupport", "Uploads", "Work", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Queue",
+                "Store", "TestSupport", "Uploads", log,
             ] + http),
         tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
             "Door",
             [
-                "BuiltIn", "Transfers", "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host", "Settings",
-                "Store", "Work", "TestSupport", log, lifecycle,
+                "Operations", "BuiltIn", "Transfers", "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host",
+                "Settings", "Store", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -479,13 +483,13 @@ let package = Package(
         tests(
             "Queue",
             [
-                "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
-                "TestSupport", "Wire", "Work", "ZeroMQ",
+                "Operations", "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
+                "TestSupport", "Wire", "ZeroMQ",
             ]),
         tests(
             "SluiceCommand",
             [
-                "SluiceCommand", "Commands", "Host", "Queue", "Store", "Work", "TestSupport",
+                "Operations", "SluiceCommand", "Commands", "Host", "Queue", "Store", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(

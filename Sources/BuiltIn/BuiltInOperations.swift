@@ -2,12 +2,12 @@ internal import Commands
 internal import Exec
 internal import Fetch
 package import FileOps
+package import Operations
 internal import S3
 internal import Settings
 internal import Sync
 internal import Transfers
 internal import Webhook
-package import Work
 
 /// The operations that Sluice includes.
 package enum BuiltInOperations {

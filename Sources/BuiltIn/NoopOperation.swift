@@ -1,5 +1,5 @@
 public import Commands
-public import Work
+public import Operations
 
 /// Does nothing for a time: `{"milliseconds": 0}`. It serves to measure the cost of the queue itself.
 ///

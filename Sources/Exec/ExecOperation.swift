@@ -1,5 +1,5 @@
 package import Commands
-package import Work
+package import Operations
 
 /// Runs a program of `sluice.yaml` under a guardian (``GuardedProcess``). See ``ExecPayload`` for the
 /// payload, ``ExecProgram`` for the settings, ``ExecVerdict`` for the meaning of its end and ``ExecRun`` for

@@ -1,7 +1,7 @@
 package import Commands
 package import HTTPClient
+package import Operations
 package import Transfers
-package import Work
 
 /// Brings the current response to a GET into the store of responses. See ``FetchPayload`` for the payload,
 /// ``FetchExecution`` for one execution and ``CacheRules`` for the rules.

@@ -1,6 +1,6 @@
 internal import Commands
+package import Operations
 internal import Transfers
-package import Work
 
 extension S3Operation {
     /// Aborts the multipart upload of a command that has ended, until none of its parts is listed.

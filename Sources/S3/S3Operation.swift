@@ -1,8 +1,8 @@
 package import Commands
 package import HTTPClient
 internal import NIOHTTP1
+package import Operations
 package import Transfers
-package import Work
 
 /// Stores a file as an object of S3: by one PutObject, by a multipart upload that any worker resumes, or by the
 /// PUT of a presigned URL. See ``S3Payload``.

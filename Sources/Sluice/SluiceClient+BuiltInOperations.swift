@@ -1,6 +1,6 @@
 internal import BuiltIn
+public import Operations
 public import Queue
-public import Work
 
 /// Apart from the client, which knows no operation.
 extension SluiceClient {

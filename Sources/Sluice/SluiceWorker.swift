@@ -4,6 +4,7 @@ public import Logging
 public import ServiceLifecycle
 internal import Store
 internal import UnixSignals
+internal import Work
 
 /// A worker with operations of your own. It joins the workers of a data directory, and is offered the
 /// commands of its types. When it dies, its commands are offered to the next worker of these types.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Glibc
+internal import Operations
 internal import Synchronization
-internal import Work
 
 /// Records the execution that runs, and interrupts it.
 final class ExecutionRecorder: ExecutionObserver {

@@ -2,6 +2,7 @@ internal import BuiltIn
 public import Commands
 internal import Host
 internal import Logging
+public import Operations
 internal import Store
 internal import Synchronization
 internal import Transfers

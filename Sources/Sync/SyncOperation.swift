@@ -1,8 +1,8 @@
 package import Commands
 package import HTTPClient
 internal import Host
+package import Operations
 package import Transfers
-package import Work
 
 /// Brings a remote list into a local collection, in one transaction. See ``SyncPayload`` for the payload,
 /// ``SyncRun`` for one execution and ``CollectionStore`` for the collection.

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Work
+internal import Operations
 
 /// The body of a message, of which each attempt signs and sends the same bytes.
 enum WebhookBody {

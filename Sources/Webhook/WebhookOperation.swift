@@ -2,9 +2,9 @@ package import Commands
 package import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+package import Operations
 internal import Settings
 package import Transfers
-package import Work
 
 /// Sends one signed message to a receiver (Standard Webhooks 1.0.0). See ``WebhookPayload``.
 ///

@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 extension WebhookPayload {
     private static let keys = "“url”, “type”, “data”, “time”, “body”, “endpoint”, “id” and “confined”"

@@ -1,7 +1,7 @@
 import BuiltIn
 import Commands
+import Operations
 import Testing
-import Work
 
 @Suite struct NoopOperationTests {
     private let noop = NoopOperation()

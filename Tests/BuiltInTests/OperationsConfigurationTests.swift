@@ -2,11 +2,11 @@ import BuiltIn
 import Commands
 import Configuration
 import HTTPClient
+import Operations
 import Settings
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 @Suite struct OperationsConfigurationTests {
     private func read(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> OperationsConfiguration {

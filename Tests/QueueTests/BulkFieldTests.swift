@@ -1,7 +1,7 @@
 import Commands
+import Operations
 import Queue
 import Testing
-import Work
 
 @Suite struct BulkFieldTests {
     private func read(_ name: String, _ value: JSONValue) throws -> SubmitOptions {

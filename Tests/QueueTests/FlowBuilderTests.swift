@@ -1,8 +1,8 @@
 import Commands
 import FlowText
+import Operations
 import Queue
 import Testing
-import Work
 
 @Suite struct FlowBuilderTests {
     private struct Unreadable: Error {}

@@ -1,7 +1,7 @@
 import Commands
 import Foundation
+import Operations
 import Testing
-import Work
 
 @testable import FileOps
 @testable import S3

@@ -1,9 +1,9 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import S3
 

@@ -1,8 +1,8 @@
 import Commands
+import Operations
 import Queue
 import Store
 import Testing
-import Work
 
 @testable import SluiceCommand
 

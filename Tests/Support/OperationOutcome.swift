@@ -1,5 +1,5 @@
 package import Commands
-package import Work
+package import Operations
 
 /// How an execution ended.
 package enum OperationOutcome: CustomStringConvertible {

@@ -5,7 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 /// The threads of one file system, and calls that it does not answer.
 @Suite struct FileSystemQueueTests {

@@ -2,10 +2,10 @@ import Commands
 import HTTPClient
 import NIOCore
 import NIOHTTP1
+import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 @testable import Transfers
 

@@ -1,10 +1,10 @@
 import Commands
+import Operations
 import Settings
 import Store
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 @testable import Webhook
 

@@ -1,9 +1,9 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import Settings
 import TestSupport
-import Work
 
 @testable import Transfers
 @testable import Webhook

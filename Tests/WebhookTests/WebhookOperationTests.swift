@@ -1,8 +1,8 @@
 import Commands
 import HTTPClient
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import BuiltIn
 @testable import Webhook

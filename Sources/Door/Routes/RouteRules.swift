@@ -1,7 +1,7 @@
 package import Commands
+package import Operations
 package import Store
 package import Uploads
-package import Work
 
 /// The routes of the configuration, as the upload engine asks for them.
 package struct RouteRules: UploadRules {

@@ -1,9 +1,9 @@
 package import Commands
 internal import FlowText
+package import Operations
 internal import Queue
 internal import Store
 package import Uploads
-package import Work
 
 extension UploadRoute {
     /// Why an upload cannot take this route, as far as it is known when the upload is created: its length, a fact that is

@@ -3,7 +3,6 @@ internal import Console
 internal import FlowText
 internal import Queue
 internal import Transfers
-internal import Work
 
 /// Reads one route.
 struct UploadRouteReader {

@@ -1,7 +1,7 @@
 package import Logging
+package import Operations
 package import Queue
 package import Uploads
-package import Work
 
 /// A part of the door in addition to its uploads: endpoints, and work in the background.
 package protocol DoorPart: Sendable {

@@ -2,11 +2,11 @@ internal import Commands
 internal import Glibc
 internal import Host
 package import Logging
+package import Operations
 package import Queue
 internal import ServiceLifecycle
 internal import Store
 package import Uploads
-package import Work
 
 /// The door of a data directory: takes uploads, and answers requests over HTTP, until it is shut down.
 package struct DoorService: Service {

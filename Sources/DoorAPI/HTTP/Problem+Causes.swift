@@ -2,9 +2,9 @@ internal import Commands
 internal import Door
 internal import FlowText
 internal import HTTPTypes
+internal import Operations
 package import Queue
 internal import Uploads
-internal import Work
 
 extension Problem {
     /// The problem that an error is to a client. The messages of the store name files of the server, so only those about a

@@ -5,7 +5,6 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Queue
-internal import Work
 
 extension API {
     private static let maxFlow = 16 << 20

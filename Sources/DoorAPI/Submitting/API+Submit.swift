@@ -5,8 +5,8 @@ internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Logging
+internal import Operations
 internal import Queue
-internal import Work
 
 extension API {
     /// Bytes of a command: a payload of 1 MiB, as JSON may write it, and the other members.

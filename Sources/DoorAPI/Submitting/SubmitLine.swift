@@ -1,8 +1,8 @@
 internal import Commands
 internal import Door
 internal import HTTPTypes
+internal import Operations
 internal import Queue
-internal import Work
 
 /// A command as a client describes it: one JSON object.
 struct SubmitLine: Sendable {

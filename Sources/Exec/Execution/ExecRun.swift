@@ -1,7 +1,7 @@
 internal import Commands
 internal import Host
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// One execution: prepares, starts the program, passes on its progress, and decides the result.
 struct ExecRun {
@@ -38,7 +38,7 @@ struct ExecRun {
         return await withTaskCancellationHandler {
             await collect(process, &output)
         } onCancel: {
-            process.cancel(grace: execution.isDrained ? min(grace, WorkerConfiguration.stopTimeout) : grace)
+            process.cancel(grace: execution.isDrained ? min(grace, CommandExecution.stopTimeout) : grace)
         }
     }
 

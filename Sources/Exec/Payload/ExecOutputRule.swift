@@ -1,5 +1,5 @@
 internal import Commands
-internal import Work
+internal import Operations
 
 /// The treatment of one output: `{"keep": "tail", "limit": 65536, "to": "/data/log"}`.
 struct ExecOutputRule: Sendable, Equatable {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Work
+internal import Operations
 
 extension ExecPayload {
     /// The maximum bytes of all arguments and variables with their pointers: a quarter of the usual stack of

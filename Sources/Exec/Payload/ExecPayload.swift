@@ -1,5 +1,5 @@
 internal import Commands
-internal import Work
+internal import Operations
 
 /// The payload of an `exec`, checked. Pure.
 ///

@@ -1,6 +1,6 @@
 internal import Commands
+internal import Operations
 package import Settings
-internal import Work
 
 /// The operation `exec` in `sluice.yaml`: off unless `exec.enabled` is true, and able to run the programs
 /// that are listed there, and no others.

@@ -2,8 +2,8 @@ internal import Commands
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// One execution of a fetch: a hop for each URL of the chain of redirects, each with its own stored response.
 struct FetchExecution: Sendable {

@@ -4,7 +4,6 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 internal import Transfers
-internal import Work
 
 /// One request of a fetch, and its answer.
 final class FetchReception: Sendable {

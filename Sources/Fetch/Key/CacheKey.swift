@@ -1,8 +1,8 @@
 internal import Commands
 internal import Crypto
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// Identifies a stored response. Only GET is stored, so that the method is not part of it (RFC 9111, section
 /// 2).

@@ -1,9 +1,9 @@
 package import Commands
 internal import Glibc
 internal import Host
+package import Operations
 package import S3
 internal import Transfers
-package import Work
 
 /// Removes the remains of a command that has ended: the part files beside the target of a download or copy, or
 /// a multipart upload. See ``CleanupPayload``.

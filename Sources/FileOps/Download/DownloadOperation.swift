@@ -1,9 +1,9 @@
 package import Commands
 internal import Glibc
 package import HTTPClient
+package import Operations
 internal import S3
 package import Transfers
-package import Work
 
 /// Downloads a URL into a file, which appears under its name when it is whole. See ``DownloadPayload`` for
 /// the payload, and ``DownloadTransfer`` for one execution.

@@ -3,7 +3,6 @@ internal import Commands
 internal import Glibc
 internal import Host
 internal import Transfers
-internal import Work
 
 /// The file that a copy creates or replaces.
 struct CopyTarget: Sendable {

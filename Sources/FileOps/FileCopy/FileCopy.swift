@@ -1,8 +1,8 @@
 internal import Commands
 internal import Glibc
 internal import Host
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// An upload to a `file:` URL. The copy grows under a temporary name beside its target and replaces the
 /// target in one step, so that a partial file is never visible. Names of temporary files contain the claim,

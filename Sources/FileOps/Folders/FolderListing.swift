@@ -3,8 +3,8 @@ internal import Commands
 internal import Crypto
 internal import Glibc
 internal import Host
+package import Operations
 internal import Transfers
-package import Work
 
 /// The regular files below a folder, in the order of the bytes of their names.
 ///

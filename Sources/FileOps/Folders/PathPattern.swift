@@ -1,5 +1,5 @@
 internal import Commands
-package import Work
+package import Operations
 
 /// A pattern for paths below a folder, compared byte by byte. Pure.
 ///

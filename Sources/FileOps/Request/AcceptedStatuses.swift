@@ -1,5 +1,5 @@
 internal import HTTPClient
-internal import Work
+internal import Operations
 
 /// The statuses that count as success of a `request`: a list such as `2xx,404`.
 struct AcceptedStatuses: Sendable, Equatable {

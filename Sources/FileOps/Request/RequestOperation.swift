@@ -2,8 +2,8 @@ package import Commands
 package import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+package import Operations
 package import Transfers
-package import Work
 
 /// Sends one HTTP request of any method, and keeps the answer as the result. See ``RequestPayload``.
 ///

@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The payload of a `request`, checked.
 ///

@@ -3,8 +3,8 @@ internal import Crypto
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The file that the body of a response is saved to: “saveTo” of a request. It gets its name when it is whole.
 /// Nothing of it is continued, because a request is sent anew.

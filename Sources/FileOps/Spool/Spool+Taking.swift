@@ -2,10 +2,10 @@ internal import CLinux
 package import Commands
 internal import Glibc
 internal import Host
+internal import Operations
 internal import S3
 package import Store
 internal import Transfers
-internal import Work
 
 extension Spool {
     /// Copies the source of an upload, or of an `s3`, into the spool. The bytes of the copy are on disk when

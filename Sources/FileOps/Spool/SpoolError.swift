@@ -1,7 +1,6 @@
 internal import Commands
 internal import Glibc
 internal import Host
-internal import Work
 
 /// The spool cannot be used. The exit code is 73 where a file cannot be created, 74 where it cannot be
 /// written.

@@ -2,8 +2,8 @@ internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Host
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// Copies a source into the spool.
 struct SpooledCopy {

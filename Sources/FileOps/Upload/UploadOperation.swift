@@ -1,8 +1,8 @@
 package import Commands
 package import HTTPClient
 internal import NIOHTTP1
+package import Operations
 package import Transfers
-package import Work
 
 /// Sends a file to a URL by PUT, POST or a resumable protocol (``ResumableUpload``), or copies it to a
 /// `file:` URL (``FileCopy``). See ``UploadPayload`` for the payload and for the choice of the protocol. A

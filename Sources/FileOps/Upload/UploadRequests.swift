@@ -1,8 +1,8 @@
 internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The requests of one upload.
 struct UploadRequests: Sendable {

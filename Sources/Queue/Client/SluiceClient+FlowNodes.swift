@@ -1,5 +1,4 @@
 public import Commands
-internal import Work
 
 extension SluiceClient {
     /// Makes a node of a flow: checks its payload against its operation, as ``draft(_:payload:options:)`` does.

@@ -1,6 +1,6 @@
 internal import Host
+package import Operations
 package import Store
-package import Work
 package import ZeroMQ
 
 /// An error of the library: a code for programs, and a sentence for people.

@@ -1,6 +1,6 @@
 package import Commands
 internal import Console
-package import Work
+package import Operations
 
 /// The members of a line of bulk other than its payload, which are also the options of a flow and of a node.
 package enum BulkField {

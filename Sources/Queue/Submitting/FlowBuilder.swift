@@ -1,6 +1,6 @@
 package import Commands
 package import FlowText
-package import Work
+package import Operations
 
 /// Makes a flow of its document: reads the options, and checks each payload by its operation.
 package struct FlowBuilder {

@@ -1,7 +1,7 @@
 package import Commands
 internal import Console
 internal import FlowText
-package import Work
+package import Operations
 
 /// Why a schedule cannot be put.
 package struct ScheduleBuildError: Error, CustomStringConvertible {

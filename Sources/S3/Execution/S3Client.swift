@@ -2,8 +2,8 @@ package import Commands
 package import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+package import Operations
 package import Transfers
-package import Work
 
 /// Sends the requests of one execution to an endpoint. Each attempt is signed anew, and ``S3Verdict`` decides
 /// what an answer means.

@@ -1,8 +1,8 @@
 internal import Commands
 internal import HTTPClient
 internal import NIOCore
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The requests of a multipart upload.
 extension S3Upload {

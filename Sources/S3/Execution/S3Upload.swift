@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// One execution of an `s3` with an access key: carries out the actions that ``S3Recovery`` decides, and saves
 /// the checkpoint.

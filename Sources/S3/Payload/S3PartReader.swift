@@ -3,7 +3,6 @@ internal import Crypto
 internal import Host
 internal import Store
 internal import Transfers
-internal import Work
 
 /// Reads ranges of the source for their digests. The bytes are sent afterwards from the page cache.
 struct S3PartReader: Sendable {

@@ -1,7 +1,7 @@
 package import Commands
 internal import HTTPClient
+package import Operations
 package import Transfers
-package import Work
 
 /// The payload of an `s3`, checked.
 ///

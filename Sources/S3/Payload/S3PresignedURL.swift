@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 package import Transfers
-internal import Work
 
 /// A URL whose query is the signature of one PUT. The whole query is a secret.
 package struct S3PresignedURL: Sendable, Equatable {

@@ -9,7 +9,6 @@ internal import Logging
 internal import Sluice
 internal import Store
 internal import Synchronization
-internal import Work
 
 /// The helper processes of a bench.
 struct BenchChildCommand: AsyncParsableCommand {

@@ -3,7 +3,6 @@ internal import Glibc
 internal import Host
 internal import Sluice
 internal import Store
-internal import Work
 
 /// A store of a bench, and the processes on it.
 struct BenchRig {

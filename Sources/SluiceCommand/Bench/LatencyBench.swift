@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Commands
 internal import Console
+internal import Operations
 internal import Sluice
 internal import Store
-internal import Work
 
 /// Idle latency: from the acknowledgement of a submit by the library to the start of the operation.
 struct LatencyBench {

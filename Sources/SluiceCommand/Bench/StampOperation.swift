@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Commands
-internal import Work
+internal import Operations
 
 /// Returns the monotonic time of its start as the result.
 struct StampOperation: CommandOperation {

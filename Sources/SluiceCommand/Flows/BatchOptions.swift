@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Commands
 internal import Queue
-internal import Work
 
 /// The options of a new batch.
 struct BatchOptions: ParsableArguments {

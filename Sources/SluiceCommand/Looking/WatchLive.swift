@@ -5,7 +5,6 @@ internal import Glibc
 internal import Host
 internal import Queue
 internal import Synchronization
-internal import Work
 
 /// The live screen. Rates, progress and errors come from events; counts, workers and their commands come from
 /// the store, so that the screen is right after lost events too, and without a coordinator.

@@ -1,8 +1,8 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Host
+internal import Operations
 internal import Queue
-internal import Work
 
 /// The data directory and its configuration.
 struct DataOptions: ParsableArguments {

@@ -1,9 +1,9 @@
 internal import Commands
 internal import Door
+internal import Operations
 internal import Queue
 internal import Uploads
 internal import Webhook
-internal import Work
 
 /// Finds routes that no upload could take, before the first upload.
 struct RouteCheck {

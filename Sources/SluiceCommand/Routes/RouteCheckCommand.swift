@@ -4,7 +4,6 @@ internal import Door
 internal import Glibc
 internal import Host
 internal import Uploads
-internal import Work
 
 struct RouteCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ internal import Exec
 internal import HTTPClient
 internal import Host
 internal import Logging
+internal import Operations
 internal import Queue
 internal import Store
 internal import Sync

@@ -2,9 +2,9 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Host
+internal import Operations
 internal import Queue
 internal import Synchronization
-internal import Work
 
 /// Submits JSON lines from standard input. One thread reads and checks while another commits and prints.
 final class BulkSubmit: Sendable {

@@ -1,8 +1,8 @@
 internal import BuiltIn
 internal import Commands
 internal import FileOps
+internal import Operations
 internal import Queue
-internal import Work
 
 /// Submits a command for each file: `put` and `s3 put`.
 struct FileSubmission {

@@ -3,7 +3,6 @@ internal import Commands
 internal import FileOps
 internal import HTTPClient
 internal import Queue
-internal import Work
 
 struct PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

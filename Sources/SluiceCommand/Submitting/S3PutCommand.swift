@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import FileOps
 internal import Queue
-internal import Work
 
 struct S3PutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,9 +3,9 @@ internal import Commands
 internal import Console
 internal import FileOps
 internal import Host
+internal import Operations
 internal import Queue
 internal import Synchronization
-internal import Work
 
 /// Submits commands for private copies of their files: `--spool` of `put` and of `s3 put`.
 struct SpooledSubmission {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import Commands
 internal import Glibc
 internal import Queue
-internal import Work
 
 struct SubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

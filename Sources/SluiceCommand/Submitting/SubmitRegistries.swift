@@ -1,5 +1,5 @@
+internal import Operations
 internal import Queue
-internal import Work
 
 /// The operations that check payloads at submit, read once for each type.
 actor SubmitRegistries {

@@ -3,8 +3,8 @@ internal import Commands
 internal import Exec
 internal import FileOps
 internal import Host
+internal import Operations
 internal import Queue
-internal import Work
 
 /// The operations that check payloads at submit.
 enum SubmitRegistry {

@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import FileOps
 internal import Host
 internal import Queue
-internal import Work
 
 /// An error that ends the process: its exit code, and a sentence that has not been printed yet.
 struct ExitError: Error, CustomStringConvertible {

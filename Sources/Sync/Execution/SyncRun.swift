@@ -2,8 +2,8 @@ internal import Commands
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// One execution of a sync: reads the pages, stages their records, and merges them when all have come.
 actor SyncRun {

@@ -1,6 +1,6 @@
 internal import Commands
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// How the pages of a list follow each other: the value of `pages` in the payload.
 ///

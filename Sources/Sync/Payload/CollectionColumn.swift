@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// A column of a collection that is computed from the JSON of its records.
 struct CollectionColumn: Sendable, Equatable {

@@ -1,5 +1,5 @@
 internal import Commands
-internal import Work
+internal import Operations
 
 /// The largest share, or number, of rows that a replacing sync deletes because they are missing: `maxDelete`.
 enum DeleteLimit: Sendable, Equatable {

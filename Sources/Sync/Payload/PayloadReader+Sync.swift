@@ -1,6 +1,6 @@
 internal import Commands
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The kinds of values that the payload of a sync has.
 extension PayloadReader {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// How a sync asks for changes only: the value of `since` in the payload.
 ///

@@ -1,7 +1,6 @@
 package import Commands
 internal import GRDB
 internal import Host
-internal import Work
 
 internal import struct Foundation.Data
 

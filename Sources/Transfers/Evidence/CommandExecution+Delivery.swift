@@ -1,5 +1,5 @@
 package import Commands
-package import Work
+package import Operations
 
 extension CommandExecution {
     /// Whether this command may have written a file that was last modified at `time`: not if it was created

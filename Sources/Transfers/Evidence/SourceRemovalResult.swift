@@ -1,5 +1,4 @@
 package import Commands
-internal import Work
 
 /// Whether the source was deleted after success, as requested.
 package struct SourceRemovalResult: Sendable {

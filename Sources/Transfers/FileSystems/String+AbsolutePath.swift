@@ -1,6 +1,6 @@
 internal import Commands
 internal import Glibc
-package import Work
+package import Operations
 
 extension String {
     /// The path, relative to the working directory of this process, without “./” at its beginning. “..” stays, because it may

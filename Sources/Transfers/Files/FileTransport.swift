@@ -2,7 +2,7 @@ internal import Commands
 internal import HTTPClient
 internal import NIOCore
 internal import NIOHTTP1
-internal import Work
+internal import Operations
 
 /// Answers requests for `file:` URLs from the file system (``FileAnswer``), so that operations which read a URL
 /// read a file in the same way. Every call runs in the queue of its file system (``BlockingIO``).

@@ -2,7 +2,7 @@ internal import CLinux
 package import Commands
 package import Glibc
 package import Host
-package import Work
+package import Operations
 
 /// An open source. It is closed with its last reference, so no read uses a descriptor that belongs to another
 /// file.

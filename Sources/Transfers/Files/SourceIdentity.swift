@@ -1,6 +1,6 @@
 package import Commands
 package import Glibc
-package import Work
+package import Operations
 
 /// The state of a file: recorded when a command is submitted, compared when its bytes are sent.
 package struct SourceIdentity: Sendable, Equatable {

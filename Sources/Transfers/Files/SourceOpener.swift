@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Commands
 internal import Glibc
-internal import Work
+internal import Operations
 
 /// A path, and the way in which it is opened.
 struct SourceOpener {

@@ -1,7 +1,7 @@
 internal import Commands
 package import HTTPClient
 internal import NIOHTTP1
-package import Work
+package import Operations
 
 /// Sends one request of an execution, and again to each URL that a redirect names (``RedirectRules``).
 package struct RedirectedRequest: Sendable {

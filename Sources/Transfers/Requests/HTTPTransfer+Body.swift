@@ -4,7 +4,7 @@ internal import Host
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import Work
+internal import Operations
 
 /// Writes the body of the request, within its pace.
 extension HTTPTransfer {

@@ -3,7 +3,7 @@ package import HTTPClient
 internal import Host
 package import NIOCore
 package import NIOHTTP1
-internal import Work
+internal import Operations
 
 /// One request of an execution: reads the source as fast as the connection takes it, and stores the response.
 ///

@@ -2,8 +2,8 @@ internal import Commands
 package import HTTPClient
 internal import NIOCore
 package import NIOHTTP1
+package import Operations
 internal import Synchronization
-package import Work
 
 /// Sends the requests of all operations of a process over one HTTP client, and those of confined commands over another, so
 /// that these never use a connection to an address that ``Confinement`` does not permit.

@@ -2,7 +2,7 @@ internal import Commands
 package import HTTPClient
 internal import NIOCore
 package import NIOHTTP1
-package import Work
+package import Operations
 
 /// Sends the requests of one execution. All carry the headers of its payload and its credential. Those that
 /// have an effect also carry the id of the command.

@@ -1,6 +1,6 @@
 package import HTTPClient
 package import NIOHTTP1
-package import Work
+package import Operations
 
 /// Sends requests to destinations.
 package protocol RequestTransport: Sendable {

@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 package import Settings
-internal import Work
 
 extension HTTPConfiguration {
     /// Reads the section `upload`, and the keys for connections of each section `destination.<name>`:

@@ -1,6 +1,6 @@
 package import Commands
 internal import HTTPClient
-package import Work
+package import Operations
 
 /// Takes the members of a payload one by one, and refuses those that are left.
 package struct PayloadReader {

@@ -1,6 +1,6 @@
 package import Commands
 internal import HTTPClient
-package import Work
+package import Operations
 
 /// The target of a request: a URL with the scheme `http`, `https` or `file` (RFC 3986).
 package struct ResourceURL: Sendable, Equatable {

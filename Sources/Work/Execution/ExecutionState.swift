@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Operations
 
 /// Where a command stands that this worker holds, with what belongs to that state. ``HeldCommands`` makes the
 /// transitions.

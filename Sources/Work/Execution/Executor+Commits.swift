@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Operations
 internal import Store
 internal import Synchronization
 internal import Wire

@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Operations
 internal import Store
 
 /// Changes that the loop, the tasks and the committers share.

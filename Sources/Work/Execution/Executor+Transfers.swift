@@ -1,4 +1,5 @@
 internal import Commands
+internal import Operations
 internal import Store
 internal import Wire
 

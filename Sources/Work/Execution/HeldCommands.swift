@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Operations
 internal import Store
 internal import Wire
 

@@ -1,4 +1,5 @@
 internal import Commands
+internal import Operations
 internal import Store
 
 /// Replaces the references of payloads by the results of the commands that a command depends on.

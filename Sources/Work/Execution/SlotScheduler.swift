@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Operations
 internal import Wire
 
 /// Decides what a worker claims, starts and preempts: its slots, the offers that wait for one, and the

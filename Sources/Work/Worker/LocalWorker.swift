@@ -1,6 +1,7 @@
 package import Commands
 internal import Host
 package import Logging
+package import Operations
 package import Store
 internal import Synchronization
 package import Wire

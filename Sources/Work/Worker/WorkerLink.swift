@@ -2,6 +2,7 @@ internal import Commands
 internal import Glibc
 internal import Host
 internal import Logging
+internal import Operations
 internal import Store
 internal import Wire
 internal import ZeroMQ

@@ -1,6 +1,7 @@
 internal import Commands
 package import Host
 package import Logging
+package import Operations
 internal import ServiceLifecycle
 package import Store
 package import Wire

@@ -8,7 +8,6 @@ import Queue
 import Store
 import TestSupport
 import Uploads
-import Work
 
 @testable import Door
 

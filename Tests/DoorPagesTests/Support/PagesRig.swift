@@ -12,7 +12,6 @@ import Store
 import Synchronization
 import TestSupport
 import Uploads
-import Work
 
 @testable import Door
 @testable import DoorPages

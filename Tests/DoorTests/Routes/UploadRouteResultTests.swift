@@ -1,11 +1,11 @@
 import BuiltIn
 import Commands
 import FlowText
+import Operations
 import Store
 import TestSupport
 import Testing
 import Uploads
-import Work
 
 @testable import Door
 

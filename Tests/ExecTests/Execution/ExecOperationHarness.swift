@@ -1,7 +1,7 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
-import Work
 
 @testable import Exec
 

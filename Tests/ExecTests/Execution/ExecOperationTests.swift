@@ -1,9 +1,9 @@
 import Commands
 import Foundation
 import Host
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import Exec
 @testable import Transfers

@@ -1,6 +1,6 @@
 import Commands
+import Operations
 import Testing
-import Work
 
 @testable import Fetch
 @testable import Transfers

@@ -1,8 +1,8 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Copies that continue the part of an earlier execution.
 @Suite struct FileCopyResumeTests {

@@ -1,10 +1,10 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import Store
 import TestSupport
 import Testing
-import Work
 
 /// The targets that a copy may replace, and their permissions.
 @Suite struct FileCopyTargetTests {

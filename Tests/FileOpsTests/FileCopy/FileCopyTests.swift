@@ -1,9 +1,9 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Uploads to `file:` URLs.
 @Suite struct FileCopyTests {

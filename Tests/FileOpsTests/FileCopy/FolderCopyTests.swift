@@ -2,7 +2,6 @@ import Commands
 import Foundation
 import TestSupport
 import Testing
-import Work
 
 /// Copies of the files of a folder.
 @Suite struct FolderCopyTests {

@@ -1,10 +1,10 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import Store
 import TestSupport
 import Testing
-import Work
 
 /// Files with holes.
 @Suite struct SparseFileTests {

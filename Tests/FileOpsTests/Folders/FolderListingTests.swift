@@ -1,7 +1,7 @@
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 

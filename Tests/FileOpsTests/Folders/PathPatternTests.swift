@@ -1,6 +1,6 @@
 import FileOps
+import Operations
 import Testing
-import Work
 
 @Suite struct PathPatternTests {
     @Test(arguments: [

@@ -1,8 +1,8 @@
 import Commands
 import Dispatch
+import Operations
 import Synchronization
 import TestSupport
-import Work
 
 extension UploadHarness {
     /// Executes an upload to its end.

@@ -1,8 +1,8 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import TestSupport
-import Work
 
 @testable import FileOps
 @testable import Transfers

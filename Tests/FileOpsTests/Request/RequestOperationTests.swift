@@ -3,7 +3,6 @@ import Foundation
 import HTTPClient
 import TestSupport
 import Testing
-import Work
 
 @Suite struct RequestOperationTests {
     struct Case: Sendable, CustomTestStringConvertible {

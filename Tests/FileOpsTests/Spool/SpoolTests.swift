@@ -1,10 +1,10 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import Store
 import TestSupport
 import Testing
-import Work
 
 @Suite struct SpoolTests {
     private func withSpool(_ body: (Spool, UploadHarness) async throws -> Void) async throws {

@@ -1,7 +1,6 @@
 import Commands
 import TestSupport
 import Testing
-import Work
 
 @testable import Transfers
 

@@ -1,7 +1,6 @@
 import Commands
 import TestSupport
 import Testing
-import Work
 
 /// Uploads to nginx.
 @Suite(.enabled(if: isAvailable(NginxServer.isInstalled), "nginx is not installed; deploy/test installs it"))

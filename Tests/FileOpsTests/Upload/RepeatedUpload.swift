@@ -1,9 +1,9 @@
 import Commands
 import FileOps
+import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 /// One command that is executed several times, with its checkpoint.
 final class RepeatedUpload: Sendable {

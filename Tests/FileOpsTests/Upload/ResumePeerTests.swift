@@ -1,9 +1,9 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Interrupted uploads to tuspyserver, Apache httpd and nginx.
 @Suite struct ResumePeerTests {

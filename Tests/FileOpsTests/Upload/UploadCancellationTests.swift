@@ -3,7 +3,6 @@ import Foundation
 import Host
 import TestSupport
 import Testing
-import Work
 
 @Suite struct UploadCancellationTests {
     @Test func `a cancellation stops the bytes within 100 ms`() async throws {

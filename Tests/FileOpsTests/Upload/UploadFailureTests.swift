@@ -4,7 +4,6 @@ import HTTPClient
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 /// The faults of failures, and whether a byte may have been delivered.
 @Suite struct UploadFailureTests {

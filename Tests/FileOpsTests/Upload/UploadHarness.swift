@@ -2,10 +2,10 @@ import Commands
 import FileOps
 import Foundation
 import HTTPClient
+import Operations
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 /// Executes uploads as a worker does, with a directory of its own.
 struct UploadHarness {

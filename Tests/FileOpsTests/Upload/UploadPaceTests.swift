@@ -1,8 +1,8 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Uploads keep to their pace and count acknowledged bytes.
 @Suite struct UploadPaceTests {

@@ -1,8 +1,8 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Requests and results of successful uploads.
 @Suite struct UploadTests {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import Store
+@testable import Work
 
 @Suite struct GroupCommitterTests {
     private typealias Committer = GroupCommitter<ExecutionWrite, CommitOutcome>

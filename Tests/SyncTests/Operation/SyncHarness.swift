@@ -1,9 +1,9 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import Synchronization
 import TestSupport
-import Work
 
 @testable import Sync
 @testable import Transfers

@@ -3,7 +3,6 @@ import Foundation
 import Glibc
 import TestSupport
 import Testing
-import Work
 
 @testable import Sync
 

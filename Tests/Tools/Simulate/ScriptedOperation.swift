@@ -1,8 +1,8 @@
 internal import CSimulation
 internal import Commands
 internal import Host
+internal import Operations
 internal import Synchronization
-internal import Work
 
 /// An operation whose executions do what the seed, the command and the claim say. It asks the ledger before each step that a
 /// real operation would send in.

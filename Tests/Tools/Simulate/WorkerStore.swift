@@ -3,7 +3,6 @@ internal import Commands
 internal import Host
 internal import Store
 internal import Synchronization
-internal import Work
 
 /// The store as one worker sees it: its commits take time, fail, or end with an unknown outcome. A dead process reaches it no
 /// more.

@@ -2,6 +2,7 @@ internal import CSimulation
 internal import Commands
 internal import Host
 internal import Logging
+internal import Operations
 internal import Store
 internal import Synchronization
 internal import Wire

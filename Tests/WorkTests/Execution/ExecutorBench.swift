@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Operations
 @testable import Work
 
 /// An operation with closures of the test.

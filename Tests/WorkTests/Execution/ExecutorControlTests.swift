@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Operations
 @testable import Work
 
 /// The effects of the control state on executions.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Operations
 @testable import Work
 
 /// Well-formed frames of a coordinator, with numbers at the ends of their ranges, as a worker takes them in. The other

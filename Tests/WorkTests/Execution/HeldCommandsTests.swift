@@ -4,6 +4,7 @@ import Store
 import Testing
 import Wire
 
+@testable import Operations
 @testable import Work
 
 /// The life cycle of a command in a worker, step by step.

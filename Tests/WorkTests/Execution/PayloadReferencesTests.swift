@@ -2,6 +2,7 @@ import Commands
 import Store
 import Testing
 
+@testable import Operations
 @testable import Work
 
 /// References to results, as a worker resolves them.

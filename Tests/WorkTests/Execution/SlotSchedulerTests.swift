@@ -3,6 +3,7 @@ import Host
 import Testing
 import Wire
 
+@testable import Operations
 @testable import Work
 
 @Suite struct SlotSchedulerTests {

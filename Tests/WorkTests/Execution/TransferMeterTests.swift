@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Work
+@testable import Operations
 
 @Suite struct TransferMeterTests {
     @Test func `the time to the first byte stays until the next request has one`() {

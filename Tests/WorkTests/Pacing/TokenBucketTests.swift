@@ -1,7 +1,7 @@
 import Host
 import Testing
 
-@testable import Work
+@testable import Operations
 
 @Suite struct TokenBucketTests {
     /// Bytes that go within a time, when asked every millisecond.

@@ -1,6 +1,6 @@
 internal import Commands
 internal import HTTPClient
-internal import Work
+internal import Operations
 
 /// The expected checksum of a whole file.
 struct Checksum: Sendable, Equatable {

@@ -2,9 +2,9 @@ internal import Commands
 internal import Glibc
 internal import Host
 internal import NIOCore
+internal import Operations
 internal import Store
 internal import Transfers
-internal import Work
 
 /// The part file of a download, beside its target. Every call runs in the queue of its file system
 /// (``BlockingIO``).

@@ -1,8 +1,8 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import S3
 internal import Transfers
-internal import Work
 
 /// The payload of a `download`, checked.
 ///

@@ -1,9 +1,9 @@
 internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
+internal import Operations
 internal import S3
 internal import Transfers
-internal import Work
 
 /// Signs the requests of a download from S3, and judges the answers that refuse them.
 struct S3DownloadClient: Sendable {

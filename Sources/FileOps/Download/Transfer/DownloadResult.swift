@@ -1,6 +1,5 @@
 internal import Commands
 internal import Transfers
-internal import Work
 
 /// The stored form of a download that has succeeded:
 ///

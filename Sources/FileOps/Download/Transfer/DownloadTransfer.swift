@@ -3,8 +3,8 @@ internal import HTTPClient
 internal import Host
 internal import NIOCore
 internal import NIOHTTP1
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// One execution of a download: sends the requests that ``DownloadRequestRules`` decide on, and writes the
 /// bodies of the answers into the part file.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Host
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// Decides whether the source of an upload may be deleted. It may be the only copy, so it is deleted last.
 ///

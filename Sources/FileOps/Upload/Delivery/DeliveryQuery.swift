@@ -2,7 +2,6 @@ internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
 internal import Transfers
-internal import Work
 
 /// The request that shows whether a destination holds every byte of an upload.
 enum DeliveryQuery: Sendable {

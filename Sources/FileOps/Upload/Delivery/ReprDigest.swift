@@ -2,7 +2,6 @@ internal import Crypto
 internal import HTTPClient
 internal import Host
 internal import Transfers
-internal import Work
 
 /// `Repr-Digest` (RFC 9530): `sha-256=:base64:`, the digest of the whole file.
 enum ReprDigest {

@@ -2,7 +2,6 @@ internal import Commands
 internal import HTTPClient
 internal import NIOCore
 internal import Transfers
-internal import Work
 
 /// An open source, the start of its content and the credential: everything that is read from disk before the
 /// upload.

@@ -1,6 +1,5 @@
 internal import Commands
 internal import Transfers
-internal import Work
 
 extension UploadPayload {
     /// Opens the source and compares it with its state at submit. Blocks.

@@ -1,7 +1,7 @@
 package import Commands
+package import Operations
 internal import S3
 internal import Transfers
-package import Work
 
 /// The targets of the uploads of one submission.
 package enum UploadTargets {

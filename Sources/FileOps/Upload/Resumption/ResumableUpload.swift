@@ -1,7 +1,7 @@
 internal import Commands
 internal import HTTPClient
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// Executes the steps of a ``Resumption`` by a dialect, reports progress, and saves the checkpoint.
 struct ResumableUpload: Sendable {

@@ -1,6 +1,6 @@
 internal import Commands
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// The state that an upload saves in the store (``CommandExecution/saveCheckpoint(_:)``), so that any worker
 /// can resume it after this one has died. It is valid for the same source only.

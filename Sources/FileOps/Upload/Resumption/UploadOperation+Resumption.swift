@@ -1,6 +1,6 @@
 internal import Commands
+internal import Operations
 internal import Transfers
-internal import Work
 
 /// Resumable uploads.
 extension UploadOperation {

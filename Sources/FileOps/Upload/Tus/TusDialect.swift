@@ -2,7 +2,6 @@ internal import Commands
 internal import HTTPClient
 internal import NIOHTTP1
 internal import Transfers
-internal import Work
 
 /// tus 1.0.0 (https://tus.io/protocols/resumable-upload): the core protocol and the creation extension.
 ///

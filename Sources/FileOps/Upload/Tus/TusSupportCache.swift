@@ -4,7 +4,6 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
 internal import Transfers
-internal import Work
 
 /// Queries by OPTIONS whether a URL accepts uploads by tus, and remembers the answer for ``lifetime``.
 ///

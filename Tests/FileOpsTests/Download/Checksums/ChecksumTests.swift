@@ -1,6 +1,6 @@
 import HTTPClient
+import Operations
 import Testing
-import Work
 
 @testable import FileOps
 @testable import Transfers

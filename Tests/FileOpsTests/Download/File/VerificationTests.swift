@@ -3,10 +3,10 @@ import Crypto
 import Foundation
 import HTTPClient
 import NIOCore
+import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 @testable import S3

@@ -4,10 +4,10 @@ import Crypto
 import Foundation
 import Glibc
 import HTTPClient
+import Operations
 import Store
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 

@@ -2,9 +2,9 @@ import Commands
 import Crypto
 import Foundation
 import HTTPClient
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 @testable import Transfers

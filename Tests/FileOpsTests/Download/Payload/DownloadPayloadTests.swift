@@ -1,7 +1,7 @@
 import Commands
+import Operations
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 @testable import Transfers

@@ -1,10 +1,10 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 /// Connections that carry several uploads.
 @Suite struct KeptConnectionTests {

@@ -1,8 +1,8 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// The socket options of uploads, as reported by the kernel.
 @Suite struct TCPOptionsTests {

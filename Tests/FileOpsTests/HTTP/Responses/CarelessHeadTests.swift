@@ -1,7 +1,7 @@
 import Commands
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Response heads that are not quite HTTP. The request was carried out, so its status counts.
 @Suite struct CarelessHeadTests {

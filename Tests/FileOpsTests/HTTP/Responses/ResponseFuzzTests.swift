@@ -4,7 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 import Transfers
-import Work
 
 /// The client against a server that answers at random.
 @Suite struct ResponseFuzzTests {

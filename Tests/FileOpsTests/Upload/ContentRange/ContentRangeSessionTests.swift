@@ -1,9 +1,9 @@
 import Commands
 import Configuration
+import Operations
 import Settings
 import TestSupport
 import Testing
-import Work
 
 /// PUT with `Content-Range` to a session.
 @Suite struct ContentRangeSessionTests: ContentRangeSuite {

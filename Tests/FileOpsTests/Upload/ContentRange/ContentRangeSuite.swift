@@ -4,7 +4,6 @@ import FileOps
 import Settings
 import TestSupport
 import Testing
-import Work
 
 /// Uploads by PUT with `Content-Range` to a receiver with prepared answers.
 protocol ContentRangeSuite {}

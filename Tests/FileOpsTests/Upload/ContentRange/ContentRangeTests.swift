@@ -1,10 +1,10 @@
 import Commands
 import Configuration
 import FileOps
+import Operations
 import Settings
 import TestSupport
 import Testing
-import Work
 
 /// PUT with `Content-Range` to a target whose length is the offset, and to others.
 @Suite struct ContentRangeTests: ContentRangeSuite {

@@ -4,7 +4,6 @@ import Foundation
 import Store
 import TestSupport
 import Testing
-import Work
 
 /// The removal of sources, depending on the evidence for their delivery.
 @Suite struct DeliveryCheckTests {

@@ -1,9 +1,9 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// The inspection of payloads by `submit` and `put`, before a command is stored.
 @Suite struct UploadInspectionTests {

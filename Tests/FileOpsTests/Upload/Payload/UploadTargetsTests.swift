@@ -1,7 +1,7 @@
 import Commands
 import FileOps
+import Operations
 import Testing
-import Work
 
 @Suite struct UploadTargetsTests {
     private func collision(_ files: [String], to: String, _ extra: [JSONValue.Member] = []) throws -> [Int]? {

@@ -1,7 +1,7 @@
 import HTTPClient
 import NIOCore
 import NIOHTTP1
-import Work
+import Operations
 
 @testable import Transfers
 

@@ -1,10 +1,10 @@
 import Commands
 import Foundation
 import HTTPClient
+import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 @testable import Transfers

@@ -1,10 +1,10 @@
 import Commands
 import FileOps
 import Foundation
+import Operations
 import Store
 import TestSupport
 import Testing
-import Work
 
 /// Sources without a stated size, sources that grow, and sources without stable inode numbers.
 @Suite struct ChangingSourceTests {

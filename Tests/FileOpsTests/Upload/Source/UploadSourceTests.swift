@@ -1,8 +1,8 @@
 import Commands
 import Foundation
+import Operations
 import TestSupport
 import Testing
-import Work
 
 /// Changes of a source between its submit and the end of its upload.
 @Suite struct UploadSourceTests {

@@ -3,7 +3,6 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 /// Unusual answers to the requests of a tus upload.
 @Suite struct TusAnswerTests: TusSuite {

@@ -1,10 +1,10 @@
 import Commands
 import Configuration
 import FileOps
+import Operations
 import Settings
 import TestSupport
 import Testing
-import Work
 
 /// Size limits of tus destinations and of the proxies in front of them.
 @Suite struct TusChunkTests {

@@ -1,7 +1,6 @@
 import Commands
 import TestSupport
 import Testing
-import Work
 
 /// Uploads that a tus destination reports as unknown, although some still exist.
 @Suite struct TusLossTests {

@@ -3,7 +3,6 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 /// tus uploads to a receiver with prepared answers.
 protocol TusSuite {}

@@ -2,7 +2,6 @@ import Commands
 import FileOps
 import TestSupport
 import Testing
-import Work
 
 /// The choice of a protocol for payloads without one.
 @Suite struct TusSupportCacheTests {

@@ -1,9 +1,9 @@
 import Commands
 import Foundation
+import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Work
 
 /// The tus client against prepared answers.
 @Suite struct TusTests: TusSuite {

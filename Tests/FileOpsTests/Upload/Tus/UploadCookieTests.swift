@@ -3,7 +3,6 @@ import HTTPClient
 import NIOHTTP1
 import TestSupport
 import Testing
-import Work
 
 @testable import FileOps
 @testable import Transfers

@@ -23,7 +23,7 @@ package final class TransferMeter: Sendable {
 
         /// Whether the peer has received the whole request, no byte has moved since an earlier reading, and the time to the
         /// first byte of the response still grows.
-        func isAwaitingResponse(since before: Reading) -> Bool {
+        package func isAwaitingResponse(since before: Reading) -> Bool {
             guard bytes == before.bytes, total == 0 || offset >= total, let now = connection.firstByte else {
                 return false
             }
@@ -31,7 +31,7 @@ package final class TransferMeter: Sendable {
         }
 
         /// Bytes that were sent again since an earlier reading. A new connection counts from 0.
-        func resent(since before: Reading) -> Int64 {
+        package func resent(since before: Reading) -> Int64 {
             let (now, before) = (connection.retransmitted, before.connection.retransmitted)
             return now >= before ? now - before : now
         }

@@ -3,6 +3,10 @@ internal import Synchronization
 
 /// One execution of a command, in the hands of its operation.
 public final class CommandExecution: Sendable {
+    /// How long an operation may take to stop when its worker drains: the grace of a program is at most this
+    /// then. `up` waits for the grace, this time and a margin before it kills a worker.
+    package static let stopTimeout: Duration = .seconds(10)
+
     /// The command as it stood when it was claimed.
     public let command: Command
     /// JSON, as ``CommandOperation/inspect(_:)`` left it at submit.
@@ -11,7 +15,7 @@ public final class CommandExecution: Sendable {
     package let pace: Pace
     /// The checkpoint that an earlier execution saved by ``saveCheckpoint(_:)``; nil without one.
     public let checkpoint: [UInt8]?
-    let meter: TransferMeter
+    package let meter: TransferMeter
     private let saver: @Sendable ([UInt8]) async throws -> Void
     private let held: HeldObject
     private let publisher: @Sendable (_ topic: String, _ body: JSONValue) -> Void
@@ -45,7 +49,7 @@ public final class CommandExecution: Sendable {
     }
 
     /// The same execution with another payload: the id and the claim say which one it is.
-    convenience init(_ execution: CommandExecution, payload: [UInt8]) {
+    package convenience init(_ execution: CommandExecution, payload: [UInt8]) {
         self.init(
             command: execution.command, payload: payload, checkpoint: execution.checkpoint, meter: execution.meter,
             pace: execution.pace, held: execution.held, saver: execution.saver, publisher: execution.publisher,
@@ -148,7 +152,7 @@ public final class CommandExecution: Sendable {
     public var isReleased: Bool { meter.reading.isReleased }
 
     /// Whether this execution was told to stop because its worker ends, which waits for
-    /// `WorkerConfiguration.stopTimeout`.
+    /// ``stopTimeout``.
     package var isDrained: Bool { meter.reading.isDrained }
 
     /// Keeps an object until this execution goes away, whether or not ``CommandOperation/execute(_:)`` is
