@@ -252,7 +252,7 @@ let package = Package(
         .target(
             name: "DoorPages",
             dependencies: [
-                "Commands", "Console", "Door", "DoorAPI", "DoorLive", "Host", "HTTPClient", "NetworkControl", "Queue",
+                "Commands", "Console", "Door", "DoorLive", "Host", "HTTPClient", "NetworkControl", "Queue",
                 "Uploads", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
@@ -458,8 +458,8 @@ let package = Package(
         tests(
             "DoorPages",
             [
-                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "DoorLive", "DoorPages", "Host", "Queue",
-                "Store", "TestSupport", "Uploads", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorLive", "DoorPages", "Host", "Queue", "Store",
+                "TestSupport", "Uploads", log,
             ] + http),
         tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(

@@ -1,5 +1,4 @@
 package import Door
-package import DoorAPI
 package import DoorLive
 
 /// The pages for a person: rendered on the server, usable without a script.

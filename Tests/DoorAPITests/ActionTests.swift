@@ -1,5 +1,5 @@
 import Commands
-import DoorAPI
+import Door
 import Queue
 import Store
 import TestSupport

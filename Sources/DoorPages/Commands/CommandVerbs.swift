@@ -1,7 +1,6 @@
 internal import Commands
 internal import Console
 internal import Door
-internal import DoorAPI
 internal import Hummingbird
 internal import Queue
 

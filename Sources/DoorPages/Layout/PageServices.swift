@@ -1,6 +1,5 @@
 internal import Commands
 internal import Door
-internal import DoorAPI
 internal import DoorLive
 internal import HTTPTypes
 internal import Queue

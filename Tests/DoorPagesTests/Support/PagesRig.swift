@@ -1,6 +1,5 @@
 import BuiltIn
 import Commands
-import DoorAPI
 import DoorLive
 import HTTPTypes
 import Host

@@ -12,7 +12,7 @@ package struct ActionRun: Sendable, Equatable {
 
     package let id: ID
     package let action: BulkAction
-    /// The origin of the action, as ``Door/DoorRequest/actor`` has it.
+    /// The origin of the action, as ``DoorRequest/actor`` has it.
     package let actor: String
     package var state = State.running
     /// Commands that the filter has admitted so far.

@@ -1,5 +1,4 @@
 internal import Commands
-package import Door
 internal import HTTPTypes
 internal import Host
 package import Queue

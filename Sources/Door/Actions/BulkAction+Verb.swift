@@ -1,9 +1,9 @@
-internal import Commands
-internal import Queue
+package import Commands
+package import Queue
 
 extension BulkAction.Verb {
     /// Whether the command is as the verb makes it, so that a repeated request changes nothing.
-    func isSatisfied(by command: Command) -> Bool {
+    package func isSatisfied(by command: Command) -> Bool {
         switch self {
         case .cancel: command.status == .cancelled || command.cancelRequested && !command.status.isFinal
         case .retry: command.status == .new
@@ -18,7 +18,7 @@ extension BulkAction.Verb {
     ///   - actor: the origin of the change, for the reason of the transition.
     /// - Returns: whether a worker has yet to end it.
     /// - Throws: ``SluiceError``: `notAllowed` also where the command has another transition.
-    func apply(
+    package func apply(
         to id: CommandID, ifNewest newest: Int64? = nil, client: SluiceClient, actor: String
     ) async throws -> Bool {
         switch self {
@@ -31,7 +31,7 @@ extension BulkAction.Verb {
     }
 
     /// The verbs that change a command in its status.
-    static func names(allowedFor command: Command) -> [String] {
+    package static func names(allowedFor command: Command) -> [String] {
         let all: [Self] = [.cancel, .retry, .requalify(.default), .resolve(.success)]
         return all.filter { $0.permitted.contains(command.status) }.map(\.name)
     }

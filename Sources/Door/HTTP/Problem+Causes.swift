@@ -1,8 +1,7 @@
-internal import Commands
-internal import Door
+package import Commands
 internal import FlowText
 internal import HTTPTypes
-internal import Operations
+package import Operations
 package import Queue
 internal import Uploads
 
@@ -30,16 +29,16 @@ extension Problem {
         }
     }
 
-    init(_ error: PayloadError) { self.init(SluiceError(error)) }
+    package init(_ error: PayloadError) { self.init(SluiceError(error)) }
 
-    static let storeUnavailable = Problem(
+    package static let storeUnavailable = Problem(
         .serviceUnavailable, "store-unavailable", "The store is busy; send the request again in a moment.",
         fields: [.retryAfter: "1"])
 
     private static let noSuchCommand = Problem(
         .notFound, "command-not-found", "There is no command with that id; it may have been removed after its end.")
 
-    static func noCommand(_ id: CommandID) -> Problem {
+    package static func noCommand(_ id: CommandID) -> Problem {
         Problem(
             .notFound, "command-not-found",
             "There is no command \(id); it never was, or was removed some time after its end.")
@@ -51,7 +50,7 @@ extension String {
 
     /// With a capital at the start and a full stop at the end, unless it ends as a sentence already. The middle of a text
     /// of more than 900 characters is left out: messages quote what a client sent, which may be a megabyte.
-    var sentence: String {
+    package var sentence: String {
         let whole = prefix(1).uppercased() + dropFirst()
         let isLong = whole.unicodeScalars.count > Self.maxSentence
         return (isLong ? "\(whole.scalars(first: 600)) … \(whole.scalars(last: 300))" : whole).withFullStop

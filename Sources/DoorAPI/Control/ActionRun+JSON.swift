@@ -1,4 +1,5 @@
 package import Commands
+package import Door
 
 extension ActionRun {
     package var json: JSONValue {
