@@ -153,10 +153,13 @@ import Testing
                 ["-e", #"open(R, '>&=3'); my $n = 0; while (1) { print R "{\"progress\":{\"offset\":$n}}\n"; $n++ }"#])
             program.timeout = .seconds(2)
             let before = kilobytes("VmRSS", of: getpid(), in: "status") ?? 0
+            let began = ContinuousClock.now
             let run = try await harness.run(program)
             #expect(run.end.stop == .timedOut)
-            #expect((5...11).contains(run.reports.count))
-            #expect(run.end.reports.skippedBytes > 1 << 20)
+            let seconds = (ContinuousClock.now - began) / .seconds(1)
+            #expect(run.reports.count >= 5 && Double(run.reports.count) <= 4 * seconds + 3)
+            // On a busy machine the program writes less in the time.
+            #expect(run.end.reports.skippedBytes > 64 << 10)
             let offsets = run.reports.compactMap { $0.progress?.offset }
             #expect(offsets == offsets.sorted() && Set(offsets).count == offsets.count)
             #expect((kilobytes("VmRSS", of: getpid(), in: "status") ?? 0) - before < 8192)
