@@ -42,8 +42,3 @@ func newThread(named name: String, _ body: @escaping @Sendable () -> Void) -> CI
     pthread_detach(thread)
     return 0
 }
-
-/// Runs `body`, which blocks, on a thread of ``BlockingPool/shared``, and waits for its result without blocking.
-package func onThread<Value: Sendable, Failure: Error>(
-    _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
-) async throws(Failure) -> Value { try await BlockingPool.shared.run(body) }

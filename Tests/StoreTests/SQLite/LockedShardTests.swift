@@ -25,7 +25,7 @@ import Testing
         let store = try fixture.store(shards: 1)
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
-        async let submitted = BlockingPool.shared.run { () throws(StoreError) in
+        async let submitted = Self.onThread("waits-for-lock") { () throws(StoreError) in
             try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
         }
         try await until("its waiting") { Self.isWaiting("waits-for-lock") }
@@ -47,7 +47,7 @@ import Testing
         // The error of a timeout names the process that holds the lock.
         let late = #expect(throws: StoreError.self) { _ = try store.checkpoint(shard: 0) }
         #expect(late?.message.contains("locked by process \(getpid()) (") == true, "\(late?.message ?? "")")
-        async let set: Void = BlockingPool.shared.run { () throws(StoreError) in try store.set("key", to: "value") }
+        async let set: Void = Self.onThread("sets") { () throws(StoreError) in try store.set("key", to: "value") }
         try await until("its waiting") { Self.isWaiting("sets") }
         for id in ids { #expect(try store.command(id)?.status == .new) }
         #expect(try store.readyKeys(shard: 0).count == 1 && store.settings(prefix: "").isEmpty)
@@ -78,7 +78,7 @@ import Testing
         var bound = CommandDraft.noop
         bound.uniqueKey = key
         let drafts = [CommandDraft](repeating: .noop, count: 40) + [bound]
-        async let submitted = BlockingPool.shared.run {
+        async let submitted = Self.onThread("batch") {
             store.submit(drafts, allowUnknownTypes: false, now: .now)
         }
         try await until("the others") { try store.counts()[.new] == 840 }
@@ -94,7 +94,7 @@ import Testing
         let shard = try #require(store.router.shard(of: draft))
         let probe = try SQLiteProbe(fixture.data.shard(shard))
         try probe.run("BEGIN IMMEDIATE")
-        async let submitted = onThread("keyed") { store.submit([draft], allowUnknownTypes: false, now: .now) }
+        async let submitted = Self.onThread("keyed") { store.submit([draft], allowUnknownTypes: false, now: .now) }
         try await until("its waiting") { Self.isWaiting("keyed") }
         try probe.run("COMMIT")
         let id = try await submitted[0].get().id
@@ -189,6 +189,14 @@ import Testing
     }
 
     /// Whether a thread of this process waits for a lock: it sleeps again and again.
+    private static func onThread<Value: Sendable, Failure: Error>(
+        _ name: String, _ body: @escaping @Sendable () throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let thread = SerialThread(named: name)
+        defer { thread.close(then: {}) }
+        return try await thread.run(body)
+    }
+
     private static func isWaiting(_ name: String) -> Bool { naps(ofThread: name) >= 3 }
 
     /// The voluntary context switches of a thread of this process; 0 where there is none with that name.
