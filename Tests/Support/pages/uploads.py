@@ -127,7 +127,8 @@ def busy():
     """A door that is busy at the question for the offset is asked again, and no byte is sent twice."""
     path = os.path.join(os.path.dirname(orders), "busy.bin")
     with open(path, "wb") as file:
-        file.write(bytes(4 << 20))
+        # Much more than is sent while a busy machine looks for the buttons.
+        file.write(bytes(32 << 20))
     known = {target for _, target, _ in evaluate("log")}
     throughput(1 << 20)
     choose_route("named")
