@@ -128,7 +128,7 @@ def busy():
     path = os.path.join(os.path.dirname(orders), "busy.bin")
     with open(path, "wb") as file:
         # Much more than is sent while a busy machine looks for the buttons.
-        file.write(bytes(32 << 20))
+        file.write(bytes(16 << 20))
     known = {target for _, target, _ in evaluate("log")}
     throughput(1 << 20)
     choose_route("named")
