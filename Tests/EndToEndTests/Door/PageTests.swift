@@ -62,7 +62,8 @@ extension EndToEndTests {
                 ])
             var done = 0
             while browser.ending == nil {
-                try await until("an order of the browser", within: .seconds(170)) {
+                // Each wait of the browser is bounded. This ends a browser that does not answer at all.
+                try await until("an order of the browser", within: .seconds(900)) {
                     browser.ending != nil || Self.orders(in: browser.output).count > done
                 }
                 for order in Self.orders(in: browser.output).dropFirst(done) {
@@ -72,7 +73,7 @@ extension EndToEndTests {
                     try Data().write(to: URL(fileURLWithPath: "\(orders)/\(done)"))
                 }
             }
-            let end = try await browser.end(within: .seconds(5))
+            let end = try await browser.end(within: .seconds(60))
             #expect(end == .exited(0), "\(browser.output)\n\(browser.errors)")
         }
 

@@ -5,12 +5,14 @@ import sys
 import time
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 
 mode, base, sluice, data, orders = sys.argv[1:6]
 paths = ["/", "/commands", "/links", "/workers", "/uploads", "/upload", "/flows", "/batches", "/schedules", "/limits",
          "/keys"]
-deadline = time.monotonic() + 150
+# Seconds that one wait may take. It ends a run that hangs, and is longer than a wait on a machine whose cores are busy.
+patience = 120
 # Debian has the program in this package, and Selenium would look for one of its own.
 os.environ["SE_OFFLINE"] = "true"
 asked = 0
@@ -32,8 +34,13 @@ driver = start()
 
 
 def until(what, condition):
+    deadline = time.monotonic() + patience
     while True:
-        value = condition()
+        try:
+            value = condition()
+        except StaleElementReferenceException:
+            # An update of the page has replaced the element.
+            value = None
         if value:
             return value
         if time.monotonic() > deadline:
@@ -88,6 +95,10 @@ def before_pages(script):
 
 def find(selector):
     return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def click(selector):
+    until(f"a click on {selector}", lambda: find(selector).click() or True)
 
 
 def find_all(selector):

@@ -93,7 +93,7 @@ def new_rows():
     status = "return document.querySelector(`tr:has(a[href='${arguments[0]}']) .st`).textContent"
     until("the new status", lambda: driver.execute_script(status, before[2]) == "cancelled")
     check(rows() == before and top(before[2]) == place, "rows have moved under the pointer")
-    find("#new").click()
+    click("#new")
     until("the new rows", lambda: len(rows()) > 12 and rows()[12] == before[0])
 
     driver.get(base + "/")
@@ -106,7 +106,7 @@ def new_rows():
     check("Background" not in text(".attention"), "a section has changed under the focus")
     driver.execute_script("document.activeElement.blur()")
     until("the pause", lambda: "Background" in (text(".attention") or ""))
-    find(".attention form button").click()
+    click(".attention form button")
     until("the notice", lambda: "lifted" in (text(".notice") or ""))
 
 
@@ -115,21 +115,21 @@ def questions():
     boxes = find_all("#list [name=id]")
     for box in boxes[:2]:
         box.click()
-    find("button[value=cancel]").click()
+    click("button[value=cancel]")
     check(driver.switch_to.alert.text == "Cancel 2 commands?", driver.switch_to.alert.text)
     driver.switch_to.alert.dismiss()
     check(not find_all(".notice"), "a dismissed question changed commands")
-    find("button[value=cancel]").click()
+    click("button[value=cancel]")
     driver.switch_to.alert.accept()
     until("the notice", lambda: "Cancelled: 2 commands" in (text(".notice") or ""))
     driver.get(base + "/commands?type=noop")
-    find("input[value=all]").click()
-    find("button[value=cancel]").click()
+    click("input[value=all]")
+    click("button[value=cancel]")
     question = until("the question", lambda: text("#question"))
     count = int(question.split()[1])
     others = re.search(r"(\d+) more have a status that does not allow it", text("main"))
     check(count > 12 and others, f"the question is {question}")
-    find("main .danger").click()
+    click("main .danger")
     until("the progress", lambda: "/actions/" in driver.current_url)
     until("the end", lambda: "Done in" in text("main"))
     figures = [int(e.text) for e in find_all(".stats b")]
@@ -201,7 +201,7 @@ def windows():
     for _ in range(8):
         driver.switch_to.new_window("window")
         others.append(driver.current_window_handle)
-        driver.set_page_load_timeout(30)
+        driver.set_page_load_timeout(patience)
         driver.get(base + "/commands")
         until("the stream of another window", lambda: state() == "live")
     until("the one stream of nine windows", lambda: streams() == 1)
@@ -223,8 +223,8 @@ def end_of_session():
     page = driver.current_window_handle
     driver.switch_to.new_window("tab")
     driver.get(base + "/keys")
-    find("details.menu summary").click()
-    find("details.menu form button").click()
+    click("details.menu summary")
+    click("details.menu form button")
     until("the login", lambda: driver.current_url == base + "/login")
     driver.close()
     driver.switch_to.window(page)
