@@ -18,10 +18,10 @@ struct ProcessorTime {
         ProcessorTime(idle: idle - before.idle, stolen: stolen - before.stolen, total: total - before.total)
     }
 
-    /// Waits until the machine has been nine tenths idle for half a second, at most 10 s, so that work left
+    /// Waits until the machine has been nine tenths idle for half a second, at most 3 s, so that work left
     /// over from one measurement does not slow down the next.
     static func untilIdle() {
-        for _ in 0..<20 {
+        for _ in 0..<6 {
             let before = now
             BenchClock.sleep(0.5)
             let time = now.since(before)
