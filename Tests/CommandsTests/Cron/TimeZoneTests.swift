@@ -4,11 +4,12 @@ import TestSupport
 import Testing
 
 struct TimeZoneTests {
+    /// The later years follow the rule at the end of a zone, which the other tests read.
     @Test(
         .enabled(if: isAvailable(program("zdump") != nil), "zdump is not installed; install libc-bin"),
         .enabled(if: MachineZones.isInstalled, "tzdata is not installed; deploy/prepare test installs it"))
-    func `every zone has the offsets of zdump from 1970 to 2100`() throws {
-        try compareWithZdump(MachineZones.names.filter { $0 != "Factory" })
+    func `every zone has the offsets of zdump from 1970 to 2012`() throws {
+        try compareWithZdump(MachineZones.names.filter { $0 != "Factory" }, before: 2012)
     }
 
     @Test(
@@ -16,18 +17,18 @@ struct TimeZoneTests {
         .enabled(if: MachineZones.isInstalled, "tzdata is not installed; deploy/prepare test installs it"))
     func `a sample of zones has the offsets of zdump from 1970 to 2100`() throws {
         var random = SeededRandom.announced("sample of zones")
-        try compareWithZdump(Array(MachineZones.names.shuffled(using: &random).prefix(40)))
+        try compareWithZdump(Array(MachineZones.names.shuffled(using: &random).prefix(40)), before: 2100)
     }
 
     /// Compares the offset before and at each change, and the number of changes of the offset.
-    private func compareWithZdump(_ names: [String]) throws {
+    private func compareWithZdump(_ names: [String], before year: Int64) throws {
         var zones: [String: TimeZoneOffsets] = [:]
         for name in names { zones[name] = try? TimeZoneDatabase.system.zone(named: name) }
         var changes: [String: Int] = [:]
         var (lines, lastOffset): (Int, [String: Int64]) = (0, [:])
         // One expectation for all lines: each costs as much as several lines.
         var different: [Substring] = []
-        for line in try zdump(zones.keys.sorted()) {
+        for line in try zdump(zones.keys.sorted(), before: year) {
             // Europe/Berlin  Sun Mar 29 01:00:00 2026 UT = Sun Mar 29 03:00:00 2026 CEST isdst=1 gmtoff=7200
             let words = line.split(separator: " ")
             let name = String(words[0])
@@ -41,7 +42,7 @@ struct TimeZoneTests {
             lastOffset[name] = offset
         }
         #expect(different.isEmpty, "\(different.count) lines, the first of them \(different.prefix(5))")
-        let (first, end) = (Int64(0), Int64(4_102_444_800))
+        let (first, end) = (Int64(0), CivilDate.days(year: year, month: 1, day: 1) * 86_400)
         for (name, zone) in zones {
             #expect(zone.changes(from: first, through: end - 1).count == changes[name, default: 0], "\(name)")
         }
@@ -49,13 +50,13 @@ struct TimeZoneTests {
         #expect(!zones.isEmpty)
     }
 
-    private func zdump(_ names: [String]) throws -> [Substring] {
+    private func zdump(_ names: [String], before year: Int64) throws -> [Substring] {
         let directory = try TemporaryDirectory("zdump")
         defer { directory.remove() }
         let output = try directory.file("out", [])
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(program("zdump")))
-        process.arguments = ["-v", "-c", "1970,2100"] + names
+        process.arguments = ["-v", "-c", "1970,\(year)"] + names
         process.standardOutput = FileHandle(forWritingAtPath: output)
         try process.run()
         process.waitUntilExit()

@@ -15,7 +15,7 @@ import Wire
 /// received number in Wire, Coordination, NetworkControl and Work was read: they clamp, or the frame is refused.
 @Suite struct FrameFuzzTests: DispatcherFixtures {
     /// `SLUICE_FUZZ_FRAMES` sets another number; the long form has 100,000.
-    static let frames = getenv("SLUICE_FUZZ_FRAMES").flatMap { Int(String(cString: $0)) } ?? 2000
+    static let frames = getenv("SLUICE_FUZZ_FRAMES").flatMap { Int(String(cString: $0)) } ?? 500
 
     /// The parts of a coordinator that take in frames, without its sockets and its store.
     private struct Parts {

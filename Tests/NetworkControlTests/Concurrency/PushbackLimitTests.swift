@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test(arguments: UInt64(1)...50)
+    @Test(arguments: UInt64(1)...15)
     func `a server that takes six, then twenty, then six refuses few requests and is busy`(seed: UInt64) {
         var rig = Rig(seed: seed)
         for (phase, capacity) in [6, 20, 6].enumerated() {
@@ -277,7 +277,7 @@ import Testing
         #expect(rig.refused <= 8, "seed \(seed)")
     }
 
-    @Test(.enabled(if: runsSlowTests, "slow"), arguments: UInt64(1)...50, [0.002, 0.01, 0.05])
+    @Test(.enabled(if: runsSlowTests, "slow"), arguments: UInt64(1)...12, [0.002, 0.01, 0.05])
     func `URLs that are always refused hardly lower the limit of other requests`(seed: UInt64, share: Double) {
         var rig = Rig(seed: seed)
         var (waiting, lowest) = (1_000_000, Int.max)

@@ -278,7 +278,7 @@ import Testing
     @Test(arguments: StoreKind.current)
     func `random steps keep the counts of batches right`(_ kind: StoreKind) throws {
         var random = SeededRandom.announced("batches")
-        for _ in 0..<10 {
+        for _ in RandomRounds("batches", 2...10, within: .seconds(3)) {
             let rig = try ShardRig(kind)
             let batches = try (0..<2).map { _ in try Self.open(rig, then: [.end]) }
             var members: [CommandID] = []

@@ -9,7 +9,7 @@ import Testing
     @Test(arguments: StoreKind.current)
     func `random flows keep their numbers right, whatever ends in which order`(_ kind: StoreKind) throws {
         var random = SeededRandom.announced("relations")
-        for _ in 0..<30 { try Self.round(kind, &random) }
+        for _ in RandomRounds("relations", 5...30, within: .seconds(3)) { try Self.round(kind, &random) }
     }
 
     private static func round(_ kind: StoreKind, _ random: inout SeededRandom) throws {

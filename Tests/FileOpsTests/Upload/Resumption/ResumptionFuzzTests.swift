@@ -55,7 +55,7 @@ private final class Checkpoint: Sendable {
         var random = SeededRandom.announced("resumption fuzz")
         let destination = RandomDestination(SeededRandom(seed: random.next()))
         try await run(
-            &random, exchanges: 10_000, destination, "http://destination.test",
+            &random, exchanges: 3000, destination, "http://destination.test",
             InProcessTransport(destination: destination))
     }
 
