@@ -12,7 +12,7 @@ mode, base, sluice, data, orders = sys.argv[1:6]
 paths = ["/", "/commands", "/links", "/workers", "/uploads", "/upload", "/flows", "/batches", "/schedules", "/limits",
          "/keys"]
 # Seconds that one wait may take. It ends a run that hangs, and is longer than a wait on a machine whose cores are busy.
-patience = 120
+longest_wait = 120
 # Debian has the program in this package, and Selenium would look for one of its own.
 os.environ["SE_OFFLINE"] = "true"
 asked = 0
@@ -34,7 +34,7 @@ driver = start()
 
 
 def until(what, condition):
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + longest_wait
     while True:
         try:
             value = condition()

@@ -201,7 +201,7 @@ def windows():
     for _ in range(8):
         driver.switch_to.new_window("window")
         others.append(driver.current_window_handle)
-        driver.set_page_load_timeout(patience)
+        driver.set_page_load_timeout(longest_wait)
         driver.get(base + "/commands")
         until("the stream of another window", lambda: state() == "live")
     until("the one stream of nine windows", lambda: streams() == 1)
