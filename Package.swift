@@ -186,7 +186,7 @@ let package = Package(
             "Queue",
             [
                 "Operations", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
-                "Uploads", "Wire", "Work", "ZeroMQ",
+                "Uploads", "Wire", "ZeroMQ",
             ]),
         module(
             "Sluice",

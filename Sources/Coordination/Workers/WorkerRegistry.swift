@@ -25,8 +25,6 @@ final class WorkerRegistry {
     private var unrecordedTypes: Set<String> = []
     private let dispatched = Counter(label: "sluice.commands.dispatched")
 
-    private static let maxSeats = 256
-
     private var logger: Logger { environment.logger }
 
     init(
@@ -49,7 +47,7 @@ final class WorkerRegistry {
 
     /// A worker named its program. Its hello follows.
     func announce(_ program: Program, from head: FrameHead) {
-        guard head.seat < Self.maxSeats else { return }
+        guard RunDirectory.Lock.seats.contains(head.seat) else { return }
         programs[head.seat] = (head.epoch, program)
     }
 
@@ -58,7 +56,7 @@ final class WorkerRegistry {
     ///   That one is dead: the new one holds the seat's lock.
     func register(_ head: FrameHead, _ hello: Hello) -> [CommandID]? {
         let seat = head.seat
-        guard seat < Self.maxSeats else { return nil }
+        guard RunDirectory.Lock.seats.contains(seat) else { return nil }
         if dispatch.dispatcher.seats[seat]?.epoch == head.epoch {
             control.setNeeded()
             return nil

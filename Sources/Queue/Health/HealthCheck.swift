@@ -3,7 +3,6 @@ internal import Console
 internal import Glibc
 package import Host
 internal import Store
-internal import Work
 
 /// The checks of `sluice doctor`: libraries, permissions, the shards, their logs, and the processes that run.
 package struct HealthCheck {
@@ -89,7 +88,8 @@ package struct HealthCheck {
         if findings.isEmpty, access(directory.path, F_OK) == 0 {
             findings.append(Finding("permissions", .ok, "no other user can read \(directory.path)"))
         }
-        if directory.run.socket(.offers(seat: Seat.maxCount - 1)).utf8.count > QueueAccess.maxSocketPath {
+        let longest = directory.run.socket(.offers(seat: RunDirectory.Lock.seats.upperBound - 1))
+        if longest.utf8.count > QueueAccess.maxSocketPath {
             findings.append(
                 Finding(
                     "sockets", .note,

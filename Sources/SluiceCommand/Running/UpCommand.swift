@@ -58,8 +58,9 @@ struct UpCommand: AsyncParsableCommand {
     var listen: ListenAddress?
 
     func validate() throws {
-        guard (0...Seat.maxCount).contains(workers) else {
-            throw ValidationError("--workers must be from 0 to \(Seat.maxCount).")
+        let maxWorkers = RunDirectory.Lock.seats.count
+        guard (0...maxWorkers).contains(workers) else {
+            throw ValidationError("--workers must be from 0 to \(maxWorkers).")
         }
         guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
     }

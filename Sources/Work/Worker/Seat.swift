@@ -12,12 +12,10 @@ package struct Seat: ~Copyable {
     package let epoch: Int64
     package let lock: FileLock
 
-    /// Seats of one data directory.
-    package static let maxCount = 256
-
     /// - Throws: ``StoreError`` where no seat is free, or a lock cannot be made.
     package static func take(in run: RunDirectory) throws(StoreError) -> Seat {
-        for number in 0..<maxCount {
+        let seats = RunDirectory.Lock.seats
+        for number in seats {
             if let lock = try run.take(.seat(number)) {
                 let epoch = Int64.random(in: 1...Int64.max)
                 // Before its session and its hello: the earlier worker of this seat is known to be gone.
@@ -25,7 +23,8 @@ package struct Seat: ~Copyable {
                 return Seat(number: number, epoch: epoch, lock: lock)
             }
         }
-        throw StoreError(.busy, "all \(maxCount) seats in \(run.path) are taken: end a worker before starting another")
+        throw StoreError(
+            .busy, "all \(seats.count) seats in \(run.path) are taken: end a worker before starting another")
     }
 
     /// The row of this worker in each shard.
