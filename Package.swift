@@ -186,7 +186,7 @@ let package = Package(
             "Queue",
             [
                 "Operations", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
-                "Uploads", "Wire", "ZeroMQ",
+                "UploadSpool", "Wire", "ZeroMQ",
             ]),
         module(
             "Sluice",
@@ -202,11 +202,13 @@ let package = Package(
             ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
+        // Where the bytes of uploads are, and whether they are there.
+        module("UploadSpool", ["Commands", "CLinux", "Host", "Store"]),
         // Below all protocols: what an upload is, and when its bytes are durable.
         module(
             "Uploads",
             [
-                "Commands", "CLinux", "Host", "Store", log,
+                "Commands", "CLinux", "Host", "Store", "UploadSpool", log,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -214,7 +216,7 @@ let package = Package(
             "Door",
             [
                 "Operations", "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient",
-                "Settings", "Queue", "Store", "Uploads", log, lifecycle,
+                "Settings", "Queue", "Store", "Uploads", "UploadSpool", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -232,8 +234,7 @@ let package = Package(
         module(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", "Uploads",
-                log,
+                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", log,
             ] + http),
         .target(
             name: "DoorAPI",
@@ -247,13 +248,13 @@ let package = Package(
             "DoorMetrics",
             [
                 "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Telemetry", "Uploads",
-                log,
+                "UploadSpool", log,
             ] + http),
         .target(
             name: "DoorPages",
             dependencies: [
                 "Commands", "Console", "Door", "DoorLive", "Host", "HTTPClient", "NetworkControl", "Queue",
-                "Uploads", log,
+                "Uploads", "UploadSpool", log,
                 .product(name: "Crypto", package: "swift-crypto"),
             ] + http,
             resources: [.embedInCode("Assets")], swiftSettings: swiftSettings),
@@ -263,7 +264,8 @@ let package = Package(
                 "Operations", "BuiltIn", "Exec", "Fetch", "FileOps", "Sync", "Transfers", "Webhook",
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
                 "Work", "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door", "DoorAPI",
-                "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", log, lifecycle, signals,
+                "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", "UploadSpool", log, lifecycle,
+                signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -441,32 +443,32 @@ let package = Package(
             "DoorLive",
             [
                 "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Store",
-                "TestSupport", "Uploads", "Wire", log, lifecycle, .product(name: "NIOPosix", package: "swift-nio"),
+                "TestSupport", "Wire", log, lifecycle, .product(name: "NIOPosix", package: "swift-nio"),
             ] + http),
         tests(
             "DoorAPI",
             [
                 "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Queue", "Settings",
-                "Store", "TestSupport", "Uploads", log,
+                "Store", "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
         tests(
             "DoorMetrics",
             [
                 "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "NetworkControl", "Store", "Telemetry",
-                "TestSupport", "Uploads", log,
+                "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
         tests(
             "DoorPages",
             [
                 "BuiltIn", "Commands", "Console", "Door", "DoorLive", "DoorPages", "Host", "Queue", "Store",
-                "TestSupport", "Uploads", log,
+                "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
-        tests("Uploads", ["Uploads", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
+        tests("Uploads", ["Uploads", "UploadSpool", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
             "Door",
             [
-                "Operations", "BuiltIn", "Transfers", "Door", "Uploads", "Commands", "FlowText", "HTTPClient", "Host",
-                "Settings", "Store", "TestSupport", log, lifecycle,
+                "Operations", "BuiltIn", "Transfers", "Door", "Uploads", "UploadSpool", "Commands", "FlowText",
+                "HTTPClient", "Host", "Settings", "Store", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -1,5 +1,6 @@
 package import Commands
 internal import Store
+package import UploadSpool
 
 /// The uploads of a data directory, below all protocols.
 ///

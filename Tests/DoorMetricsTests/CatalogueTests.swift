@@ -4,6 +4,7 @@ import DoorLive
 import Store
 import Telemetry
 import Testing
+import UploadSpool
 import Uploads
 
 @testable import DoorMetrics

@@ -1,7 +1,7 @@
 internal import HTTPClient
 package import Settings
 package import Transfers
-package import Uploads
+package import UploadSpool
 
 /// The section `door` of the configuration.
 package struct DoorConfiguration: Sendable, Equatable {

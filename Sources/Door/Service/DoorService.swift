@@ -6,6 +6,7 @@ package import Operations
 package import Queue
 internal import ServiceLifecycle
 internal import Store
+internal import UploadSpool
 package import Uploads
 
 /// The door of a data directory: takes uploads, and answers requests over HTTP, until it is shut down.

@@ -2,6 +2,7 @@ internal import Commands
 internal import Console
 package import HTTPTypes
 internal import Store
+package import UploadSpool
 package import Uploads
 
 /// The problem of each error of the upload engine, before a protocol adds its own fields.

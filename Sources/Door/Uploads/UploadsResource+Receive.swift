@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Store
+internal import UploadSpool
 internal import Uploads
 
 extension UploadsResource {

@@ -1,7 +1,6 @@
 internal import Commands
 internal import Console
 internal import NetworkControl
-internal import Uploads
 
 /// Writes the parts of a snapshot as JSON. Pure.
 ///

@@ -2,6 +2,7 @@ internal import Commands
 internal import Door
 internal import Synchronization
 internal import Telemetry
+internal import UploadSpool
 internal import Uploads
 
 /// The figures that the door itself has.

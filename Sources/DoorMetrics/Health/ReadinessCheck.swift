@@ -3,6 +3,7 @@ internal import Door
 internal import Host
 internal import Queue
 internal import Synchronization
+internal import UploadSpool
 internal import Uploads
 
 /// Checks whether the door is ready. Store and spool are asked at most once a second, because any client may ask.

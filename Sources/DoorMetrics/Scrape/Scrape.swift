@@ -3,6 +3,7 @@ internal import Door
 internal import DoorLive
 internal import Queue
 internal import Telemetry
+internal import UploadSpool
 internal import Uploads
 
 /// Puts the text of `/metrics` together.

@@ -1,6 +1,7 @@
 internal import Console
 internal import Door
 internal import Hummingbird
+internal import UploadSpool
 internal import Uploads
 
 /// The page that sends files: a script speaks tus, so that an upload goes on after a cut or a reload. Without a script it

@@ -1,4 +1,5 @@
 internal import Door
+internal import UploadSpool
 internal import Uploads
 
 /// The room of the spool, for a person.

@@ -1,7 +1,7 @@
 package import Commands
 internal import Host
 package import Store
-package import Uploads
+package import UploadSpool
 
 /// The outcome of the removal of an upload.
 package enum UploadRemoval: Sendable, Equatable {
@@ -38,7 +38,7 @@ extension QueueAccess {
         _ id: CommandID, reason: String = "removed by a person", now: Timestamp = .now
     ) throws -> UploadRemoval {
         let shard = id.shard(of: store.shardCount)
-        let end = UploadWrite.end(id, reason: reason, due: now + UploadEngine.memory)
+        let end = UploadWrite.end(id, reason: reason, due: now + UploadLimits.memory)
         let change = try store.apply([end], shard: shard, now: now)[0].get()
         guard let upload = change.upload else { return .missing }
         guard change.isApplied else { return upload.state == .ended ? .ended : .isCommand(upload.command ?? id) }

@@ -1,7 +1,7 @@
 package import Commands
 package import Host
 internal import Store
-internal import Uploads
+internal import UploadSpool
 
 /// How far a backup or a restore is with one shard.
 package struct ShardProgress: Sendable, Equatable {

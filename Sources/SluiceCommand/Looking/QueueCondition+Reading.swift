@@ -2,7 +2,7 @@ internal import Door
 internal import Host
 internal import NetworkControl
 internal import Queue
-internal import Uploads
+internal import UploadSpool
 
 extension QueueCondition {
     /// Reads the links too.

@@ -4,7 +4,6 @@ internal import Console
 internal import Host
 internal import Queue
 internal import Sync
-internal import Uploads
 
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

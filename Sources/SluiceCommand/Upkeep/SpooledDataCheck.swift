@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import Host
 internal import Queue
-internal import Uploads
+internal import UploadSpool
 
 /// The checks of `doctor` on the door and its uploads. It changes nothing.
 struct SpooledDataCheck {

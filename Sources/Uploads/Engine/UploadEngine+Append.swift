@@ -3,6 +3,7 @@ internal import Host
 internal import Logging
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     package func append(

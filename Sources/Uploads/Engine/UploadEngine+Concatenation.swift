@@ -2,6 +2,7 @@ package import Commands
 internal import Host
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     /// The parts that one concatenation may have.

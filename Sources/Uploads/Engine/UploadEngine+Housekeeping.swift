@@ -3,6 +3,7 @@ internal import Host
 internal import Logging
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     /// Uploads that one round looks at, in each shard.
@@ -98,7 +99,7 @@ extension UploadEngine {
     private func forget(_ upload: Upload, _ now: Timestamp) async throws(UploadError) {
         await dropBytes(of: upload)
         // The time of the completion is not kept. Bytes that are deleted only now were needed until now.
-        let end = (upload.storage == .none ? upload.createdAt : now) + Self.memory
+        let end = (upload.storage == .none ? upload.createdAt : now) + UploadLimits.memory
         if upload.mayBeAskedFor, end > now {
             _ = try await commit(.postpone(upload.id, due: end))
         } else {

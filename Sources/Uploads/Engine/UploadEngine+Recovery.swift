@@ -3,6 +3,7 @@ internal import Host
 internal import Logging
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     /// The result of ``recover()``.
@@ -20,9 +21,6 @@ extension UploadEngine {
         /// Bytes in the spool.
         package var bytes: Int64 = 0
     }
-
-    /// The reason of an upload that a person has ended because its file was gone.
-    static let lostReason = "its file was lost with the spool"
 
     /// Brings the files to the offsets in the store, after a crash or not. Call it before the first request.
     /// - Parameter endsMissing: ends uploads whose files are missing, by a person's word.
@@ -71,7 +69,10 @@ extension UploadEngine {
             guard endsMissing || !result.lacksAll else {
                 throw UploadError(.unavailable, result.absence(of: spool))
             }
-            try await onDisk { () throws(SystemError) in try mark.write() }
+            try await onDisk { [spool] () throws(SystemError) in
+                _ = try SpoolFile(mark.path)
+                try spool.sync()
+            }
             return false
         }
     }
@@ -133,7 +134,7 @@ extension UploadEngine {
             guard let found = try await bringToOffset(upload) else {
                 if endsMissing {
                     recovery.lost.append(upload.id)
-                    return try await end(upload.id, reason: Self.lostReason)
+                    return try await end(upload.id, reason: SpoolCheck.lostReason)
                 }
                 recovery.open += 1
                 recovery.missing.append(upload.id)
@@ -191,15 +192,5 @@ extension UploadEngine {
         if let file { return file }
         missing.withLock { _ = $0.insert(upload.id) }
         throw .isMissing(upload)
-    }
-}
-
-extension SpoolCheck.Result {
-    /// Why a door does not start where ``lacksAll``.
-    package func absence(of spool: SpoolDirectory) -> String {
-        let count = missing.count
-        return
-            "The spool \(spool.path) has no file of the \(count) open upload\(count == 1 ? "" : "s") with bytes: mount its file "
-            + "system and start again; where the files are lost, “sluice door --accept-lost-uploads” ends \(count == 1 ? "it" : "them")."
     }
 }

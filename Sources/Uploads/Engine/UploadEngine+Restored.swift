@@ -3,6 +3,7 @@ internal import Glibc
 internal import Host
 internal import Logging
 internal import Store
+internal import UploadSpool
 
 /// A restore puts back rows that are older than the files in the spool. An upload that was acknowledged since may have no
 /// row then, and one that was open may have more bytes than its row says. Without a restore, such bytes are what a crash
@@ -55,6 +56,11 @@ extension UploadEngine {
             if let proof { try spool.remove(proof) } else { try UnclaimedFiles(spool).move(id) }
         }
     }
+}
+
+extension SpoolDirectory {
+    /// Deletes a file of which no upload knows.
+    fileprivate func remove(_ orphan: OrphanProof) throws(SystemError) { try remove(orphan.id) }
 }
 
 /// That a file in the spool belongs to no upload: its shard has no row of it, and is not older than the spool.

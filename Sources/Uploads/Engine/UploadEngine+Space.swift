@@ -2,6 +2,7 @@ internal import Commands
 internal import Host
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     /// Counts an upload that is created, where there is room for it and its token may have one more. It takes no room before

@@ -3,6 +3,7 @@ internal import Crypto
 internal import Host
 internal import Store
 internal import Synchronization
+internal import UploadSpool
 
 extension UploadEngine {
     /// Takes a small upload as a whole: its bytes are in the transaction that makes its command, because a durable

@@ -3,6 +3,7 @@ internal import Host
 package import Logging
 package import Store
 internal import Synchronization
+package import UploadSpool
 
 /// The uploads of a data directory: their files in the spool, their rows in the store.
 ///
@@ -37,8 +38,6 @@ package final class UploadEngine: UploadService {
 
     /// Bytes of all requests together that are gathered before they are written; as many are being written.
     private static let gatherBudget = 8 << 20
-    /// Ended uploads are remembered for this time, so that their clients are told why; idempotency keys as well.
-    package static let memory: Duration = .seconds(86_400)
 
     /// - Parameters:
     ///   - admission: asks the site before an upload is created; nil: none is asked.
@@ -246,7 +245,7 @@ package final class UploadEngine: UploadService {
     /// Ends an upload whose turn the caller has.
     func end(_ id: CommandID, reason: String) async throws(UploadError) {
         let wasComplete = space.withLock { $0.isComplete(id) }
-        let change = try await commit(.end(id, reason: reason, due: clock() + Self.memory))
+        let change = try await commit(.end(id, reason: reason, due: clock() + UploadLimits.memory))
         guard let upload = change.upload else { throw .notFound(id) }
         guard change.isApplied else {
             if upload.state == .ended { throw .ended(upload) }

@@ -45,11 +45,6 @@ final class SpoolFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Deletes a file; one that is not there counts as deleted.
-    static func remove(_ path: String) throws(SystemError) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove", path) }
-    }
-
     var size: Int64 {
         get throws(SystemError) {
             var facts = stat()

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Store
+internal import UploadSpool
 
 /// The room in the spool that uploads have, and the part of it that each token has. Pure.
 ///

@@ -7,6 +7,7 @@ import Logging
 import Queue
 import Store
 import TestSupport
+import UploadSpool
 import Uploads
 
 @testable import Door

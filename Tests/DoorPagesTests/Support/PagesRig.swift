@@ -10,6 +10,7 @@ import Queue
 import Store
 import Synchronization
 import TestSupport
+import UploadSpool
 import Uploads
 
 @testable import Door

@@ -5,7 +5,7 @@ import HTTPClient
 import Settings
 import Testing
 import Transfers
-import Uploads
+import UploadSpool
 
 struct DoorConfigurationTests {
     private func read(_ values: [String: String], lists: [String: [String]] = [:]) throws -> DoorConfiguration {

@@ -1,6 +1,7 @@
 import Commands
 import Store
 import Synchronization
+import UploadSpool
 import Uploads
 
 /// The upload engine in memory: offsets, lengths, completion, digests and keys as its contract states them. Requests do

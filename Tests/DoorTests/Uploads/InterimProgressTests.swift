@@ -3,6 +3,7 @@ import Logging
 import Store
 import TestSupport
 import Testing
+import UploadSpool
 import Uploads
 
 @testable import Door

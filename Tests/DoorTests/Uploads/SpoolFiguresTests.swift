@@ -1,5 +1,5 @@
 import Testing
-import Uploads
+import UploadSpool
 
 @testable import Door
 

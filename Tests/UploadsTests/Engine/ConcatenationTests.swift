@@ -3,6 +3,7 @@ import Foundation
 import Host
 import Store
 import Testing
+import UploadSpool
 
 @testable import Uploads
 

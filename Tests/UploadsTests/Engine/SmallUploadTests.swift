@@ -3,6 +3,7 @@ import Dispatch
 import Store
 import TestSupport
 import Testing
+import UploadSpool
 import Uploads
 
 /// Small uploads, whose bytes the store keeps.

@@ -3,7 +3,7 @@ import Foundation
 import Host
 import Store
 import Testing
-import Uploads
+import UploadSpool
 
 /// The comparison of the spool with the store.
 struct SpoolCheckTests {

@@ -2,6 +2,7 @@ import Commands
 import Store
 import Synchronization
 import Testing
+import UploadSpool
 
 @testable import Uploads
 

@@ -4,6 +4,7 @@ import Host
 import Store
 import TestSupport
 import Testing
+import UploadSpool
 import Uploads
 
 struct UploadEngineTests {

@@ -4,6 +4,7 @@ import Host
 import Store
 import TestSupport
 import Testing
+import UploadSpool
 import Uploads
 
 /// Uploads after a crash, and the upkeep of the spool.

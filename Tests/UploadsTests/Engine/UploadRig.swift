@@ -5,6 +5,7 @@ import Logging
 import Store
 import Synchronization
 import TestSupport
+import UploadSpool
 import Uploads
 
 /// A store, a spool, and an engine that a test may crash.

@@ -1,6 +1,7 @@
 internal import Commands
 internal import HTTPTypes
 internal import Store
+internal import UploadSpool
 internal import Uploads
 
 /// Writes the responses of Resumable Uploads for HTTP.

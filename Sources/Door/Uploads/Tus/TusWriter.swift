@@ -2,6 +2,7 @@ internal import Commands
 internal import HTTPTypes
 internal import Hummingbird
 internal import Store
+internal import UploadSpool
 internal import Uploads
 
 /// Writes the responses of tus 1.0.

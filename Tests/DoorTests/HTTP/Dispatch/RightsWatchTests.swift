@@ -5,6 +5,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import UploadSpool
 import Uploads
 
 @testable import Door

@@ -1,9 +1,5 @@
-internal import Commands
-internal import Glibc
+package import Commands
 package import Host
-internal import Logging
-internal import Store
-internal import Synchronization
 
 /// How full the spool is, in bytes. The door refuses uploads by these figures, and `/readyz`, `doctor`, `status` and the pages
 /// show them.
@@ -33,7 +29,7 @@ package struct SpoolFigures: Sendable, Equatable {
     // MARK: Other processes
 
     /// The file in which the door tells other processes its figures.
-    private static func path(_ run: RunDirectory) -> String { "\(run.path)/door.spool" }
+    package static func path(_ run: RunDirectory) -> String { "\(run.path)/door.spool" }
 
     /// The figures of a door that runs, as it has written them; else those of the rows and of the disk.
     /// - Parameters:
@@ -48,24 +44,15 @@ package struct SpoolFigures: Sendable, Equatable {
         return SpoolFigures(used: bytes(), promised: 0, free: free.bytes, floor: limits.minFree, quota: limits.quota)
     }
 
-    static func read(_ run: RunDirectory) -> SpoolFigures? {
+    package static func read(_ run: RunDirectory) -> SpoolFigures? {
         guard let text = TextFile.read(path(run)), let json = try? JSONValue(parsing: Array(text.utf8)) else {
             return nil
         }
         return SpoolFigures(json)
     }
 
-    /// Writes the figures for other processes. Blocks.
-    func write(to run: RunDirectory) throws(SystemError) {
-        let path = Self.path(run)
-        let file = try SpoolFile("\(path).new")
-        let text = Array(json.text.utf8)
-        try file.write(text, at: 0)
-        try file.truncate(to: Int64(text.count))
-        guard rename("\(path).new", path) == 0 else { throw SystemError("replace", path) }
-    }
-
-    private var json: JSONValue {
+    /// The contents of ``path(_:)``.
+    package var json: JSONValue {
         [
             "used": .integer(used), "promised": .integer(promised), "free": .integer(free), "floor": .integer(floor),
             "quota": quota.map { .integer($0) } ?? .null,
@@ -77,25 +64,5 @@ package struct SpoolFigures: Sendable, Equatable {
             let free = json["free"]?.integer, let floor = json["floor"]?.integer
         else { return nil }
         self.init(used: used, promised: promised, free: free, floor: floor, quota: json["quota"]?.integer)
-    }
-}
-
-extension UploadEngine {
-    /// - Throws: ``UploadError`` where the disk cannot be asked.
-    package func spoolFigures() async throws(UploadError) -> SpoolFigures {
-        let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
-        let space = space.withLock { $0 }
-        return SpoolFigures(
-            used: space.used, promised: space.unallocated, free: free.bytes, floor: limits.minFree, quota: limits.quota)
-    }
-
-    /// Tells other processes the figures.
-    package func reportFigures(to run: RunDirectory) async {
-        do throws(UploadError) {
-            let figures = try await spoolFigures()
-            try await onDisk { () throws(SystemError) in try figures.write(to: run) }
-        } catch {
-            logger.debug("The figures of the spool cannot be told: \(error)")
-        }
     }
 }

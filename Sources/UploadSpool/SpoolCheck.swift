@@ -1,5 +1,4 @@
 package import Commands
-internal import Glibc
 package import Store
 
 /// Compares the rows of uploads with their files in the spool. It changes nothing, and may run beside a door. All calls
@@ -27,6 +26,14 @@ package struct SpoolCheck {
         /// Whether the spool as a whole lacks what open uploads have there, as where its file system is not mounted.
         package var lacksAll: Bool { sound == 0 && !missing.isEmpty && damaged.allSatisfy { $0.size == nil } }
 
+        /// Why a door does not start where ``lacksAll``.
+        package func absence(of spool: SpoolDirectory) -> String {
+            let count = missing.count
+            return
+                "The spool \(spool.path) has no file of the \(count) open upload\(count == 1 ? "" : "s") with bytes: mount its file "
+                + "system and start again; where the files are lost, “sluice door --accept-lost-uploads” ends \(count == 1 ? "it" : "them")."
+        }
+
         package init(open: Int = 0, complete: Int = 0, bytes: Int64 = 0, sound: Int = 0) {
             self.open = open
             self.complete = complete
@@ -41,6 +48,9 @@ package struct SpoolCheck {
         /// Bytes in its file; nil where the file is missing.
         package let size: Int64?
     }
+
+    /// The reason of an upload that a person has ended because its file was gone.
+    package static let lostReason = "its file was lost with the spool"
 
     private let store: any CommandStore
     private let spool: SpoolDirectory
@@ -66,7 +76,7 @@ package struct SpoolCheck {
         var ended: [CommandID] = []
         for upload in try run().missing {
             let write = UploadWrite.end(
-                upload.id, reason: UploadEngine.lostReason, due: now + UploadEngine.memory)
+                upload.id, reason: Self.lostReason, due: now + UploadLimits.memory)
             let shard = upload.id.shard(of: store.shardCount)
             if try store.apply([write], shard: shard, now: now)[0].get().isApplied { ended.append(upload.id) }
         }
@@ -107,10 +117,8 @@ package struct SpoolCheck {
     }
 
     private func damage(of upload: Upload) -> Damage? {
-        var facts = stat()
-        guard lstat(spool.file(of: upload.id), &facts) == 0 else { return Damage(upload: upload, size: nil) }
-        let size = Int64(facts.st_size)
-        return size < upload.offset ? Damage(upload: upload, size: size) : nil
+        let size = spool.size(of: "\(upload.id)")
+        return size.map { $0 < upload.offset } ?? true ? Damage(upload: upload, size: size) : nil
     }
 
     /// The door deletes the bytes of a command that has succeeded, and then writes that into the row.

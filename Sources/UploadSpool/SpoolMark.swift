@@ -1,5 +1,4 @@
 internal import Host
-internal import Store
 
 /// The empty file `store.ID` in a spool, with the id of the store whose bytes are there. The directory under a file system
 /// that is not mounted has none, and that of another store has another.
@@ -15,6 +14,9 @@ package struct SpoolMark: Sendable {
     private let spool: SpoolDirectory
     private let name: String
 
+    /// The file that is the mark.
+    package var path: String { "\(spool.path)/\(name)" }
+
     /// - Parameter store: the id of the store.
     package init(_ spool: SpoolDirectory, store: String) {
         self.spool = spool
@@ -26,11 +28,5 @@ package struct SpoolMark: Sendable {
             let marks = try spool.names().filter { $0.hasPrefix(DataDirectory.uploadsMarkPrefix) }
             return marks.contains(name) ? .own : marks.first.map { .foreign($0) } ?? .missing
         }
-    }
-
-    /// Makes the mark, durable when this returns.
-    func write() throws(SystemError) {
-        _ = try SpoolFile("\(spool.path)/\(name)")
-        try spool.sync()
     }
 }

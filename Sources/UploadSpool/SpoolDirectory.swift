@@ -14,12 +14,12 @@ package struct SpoolDirectory: Sendable {
     package func file(of upload: CommandID) -> String { "\(path)/\(upload)" }
 
     /// Makes the directory where there is none, private to this user.
-    func prepare() throws(SystemError) {
+    package func prepare() throws(SystemError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw SystemError("create", path) }
     }
 
     /// The uploads that have a file.
-    func files() throws(SystemError) -> [CommandID] { try names().compactMap { CommandID($0) } }
+    package func files() throws(SystemError) -> [CommandID] { try names().compactMap { CommandID($0) } }
 
     /// The names of all files.
     func names() throws(SystemError) -> [String] {
@@ -35,8 +35,14 @@ package struct SpoolDirectory: Sendable {
         return found
     }
 
+    /// Bytes of the file of this name; nil where it is missing.
+    package func size(of name: String) -> Int64? {
+        var facts = stat()
+        return lstat("\(path)/\(name)", &facts) == 0 ? Int64(facts.st_size) : nil
+    }
+
     /// Makes the names of new files durable.
-    func sync() throws(SystemError) {
+    package func sync() throws(SystemError) {
         let descriptor = clinux_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { throw SystemError("open", path) }
         defer { close(descriptor) }
@@ -44,15 +50,16 @@ package struct SpoolDirectory: Sendable {
     }
 
     /// Deletes the file of an upload; one that is not there counts as deleted.
-    package func remove(_ upload: CommandID) throws(SystemError) {
-        try SpoolFile.remove(file(of: upload))
+    package func remove(_ upload: CommandID) throws(SystemError) { try remove("\(upload)") }
+
+    /// Deletes a file by its name; one that is not there counts as deleted.
+    package func remove(_ name: String) throws(SystemError) {
+        let path = "\(path)/\(name)"
+        guard unlink(path) == 0 || errno == ENOENT else { throw SystemError("remove", path) }
     }
 
-    /// Deletes a file of which no upload knows.
-    func remove(_ orphan: OrphanProof) throws(SystemError) { try remove(orphan.id) }
-
     /// Bytes that the disk has free for this user, and files.
-    var free: (bytes: Int64, files: Int64) {
+    package var free: (bytes: Int64, files: Int64) {
         get throws(SystemError) {
             var space = statvfs()
             guard statvfs(path, &space) == 0 else { throw SystemError("stat the file system of", path) }
