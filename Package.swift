@@ -164,8 +164,8 @@ let package = Package(
         module(
             "Webhook",
             [
-                "Operations", "Commands", "HTTPClient", "Host", "Settings", "Store",
-                "Transfers", .product(name: "Crypto", package: "swift-crypto"),
+                "Operations", "Commands", "HTTPClient", "Host", "Settings", "Transfers",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
@@ -422,7 +422,7 @@ let package = Package(
             "Webhook",
             [
                 "Operations", "BuiltIn", "Commands", "HTTPClient", "Settings", "Store", "Transfers", "Webhook",
-                "TestSupport",
+                "Work", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         tests(

@@ -1,12 +1,12 @@
 internal import Commands
 internal import HTTPClient
 internal import Host
+package import Operations
 internal import Settings
-package import Store
 internal import Synchronization
 internal import Transfers
 
-/// How the receivers of the endpoints have answered: settings of the store, which all workers share.
+/// How the receivers of the endpoints have answered: settings that all workers share.
 ///
 /// A worker reads the setting of an endpoint at most once a second, and again before it holds a message back.
 /// It writes the first success after failures, and else one success a minute and the failures of a second
@@ -28,10 +28,10 @@ package final class WebhookEndpointStates: Sendable {
     /// How long another process may hold the write lock. A message does not wait longer for a count.
     private static let timeout: Duration = .seconds(1)
 
-    private let store: any CommandStore
+    private let settings: any SharedSettings
     private let known = Mutex<[String: Known]>([:])
 
-    package init(_ store: any CommandStore) { self.store = store }
+    package init(_ settings: any SharedSettings) { self.settings = settings }
 
     /// The state of an endpoint by which its next message is sent or held back.
     ///
@@ -51,10 +51,10 @@ package final class WebhookEndpointStates: Sendable {
     }
 
     private func read(_ endpoint: WebhookEndpoint) async throws -> WebhookEndpointState? {
-        let (store, key) = (store, WebhookEndpointSetting.key(endpoint.name))
+        let (settings, key) = (settings, WebhookEndpointSetting.key(endpoint.name))
         do {
             return try await BlockingIO.sources.run {
-                let value = try store.setting(key)
+                let value = try settings.value(of: key)
                 return WebhookEndpointSetting(name: endpoint.name, value: value)?.state ?? WebhookEndpointState()
             }
         } catch is CancellationError {
@@ -115,10 +115,10 @@ package final class WebhookEndpointStates: Sendable {
     private func change<Value: Sendable>(
         _ endpoint: WebhookEndpoint, _ body: @escaping @Sendable (inout WebhookEndpointState) -> Value
     ) async -> Value? {
-        let store = store
+        let settings = settings
         let changed: (WebhookEndpointState, Value)? = try? await BlockingIO.sources.run {
             var result: (WebhookEndpointState, Value)?
-            try store.update(WebhookEndpointSetting.key(endpoint.name), timeout: Self.timeout) { value in
+            try settings.change(WebhookEndpointSetting.key(endpoint.name), timeout: Self.timeout) { value in
                 var setting =
                     WebhookEndpointSetting(name: endpoint.name, value: value)
                     ?? WebhookEndpointSetting(name: endpoint.name, origin: endpoint.origin)

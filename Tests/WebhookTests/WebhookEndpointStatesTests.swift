@@ -5,6 +5,7 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+import Work
 
 @testable import Webhook
 
@@ -12,13 +13,15 @@ import Testing
 @Suite struct WebhookEndpointStatesTests {
     private let store = MemoryStore()
 
+    private func states() -> WebhookEndpointStates { WebhookEndpointStates(StoredSettings(store)) }
+
     private func setting() -> WebhookEndpointSetting? {
         WebhookEndpointSetting.parse(store.settings(prefix: SettingKey.webhookPrefix)).first
     }
 
     @Test func `410 pauses the URL for all workers, and its messages are held back unsent`() async throws {
         try await WebhookHarness.with("POST /hooks* : read; answer 410\n* * : read; answer 200") { harness in
-            let (first, second) = (WebhookEndpointStates(store), WebhookEndpointStates(store))
+            let (first, second) = (states(), states())
             let published = Mutex<[String: JSONValue]>([:])
             let gone = try harness.execution(
                 harness.payload(),
@@ -52,7 +55,7 @@ import Testing
 
     @Test func `a message goes out as soon as the endpoint is resumed`() async throws {
         try await WebhookHarness.with("* * #1 : read; answer 410\n* * : read; answer 200") { harness in
-            let operation = try harness.operation(states: WebhookEndpointStates(store))
+            let operation = try harness.operation(states: states())
             for expected in [CommandFailure.Fault.final, .link] {
                 let outcome = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)
                 #expect(outcome.failure?.fault == expected, "\(outcome)")
@@ -68,7 +71,7 @@ import Testing
 
     @Test func `failures are counted together, and the first success ends the count`() async throws {
         try await WebhookHarness.with("* * #1-20 : read; answer 500\n* * : read; answer 200") { harness in
-            let operation = try harness.operation(states: WebhookEndpointStates(store))
+            let operation = try harness.operation(states: states())
             for _ in 0..<20 {
                 _ = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)
             }
@@ -82,7 +85,7 @@ import Testing
 
     @Test func `a receiver that is not reached leaves no trace`() async throws {
         try await WebhookHarness.with("* * : read; answer 503") { harness in
-            let operation = try harness.operation(states: WebhookEndpointStates(store))
+            let operation = try harness.operation(states: states())
             _ = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)
             #expect(setting() == nil)
         }
@@ -93,7 +96,7 @@ import Testing
         try await WebhookHarness.with("* * : read; answer 200") { harness in
             store.set([(WebhookEndpointSetting.key("billing"), value)], timeout: .zero)
             #expect(setting() == nil)
-            let operation = try harness.operation(states: WebhookEndpointStates(store))
+            let operation = try harness.operation(states: states())
             let outcome = try await harness.outcome(of: try harness.execution(harness.payload()), by: operation)
             #expect(outcome.result != nil, "\(outcome)")
             #expect(setting()?.state.lastSuccess != nil)

@@ -91,7 +91,7 @@ struct WorkerCommand: AsyncParsableCommand {
         operations.cache = directory.cache
         operations.collections = CollectionDirectory(
             data: directory.path, at: operations.collectionsDirectory)
-        operations.webhookStates = WebhookEndpointStates(store)
+        operations.webhookStates = WebhookEndpointStates(StoredSettings(store))
         operations.exec.directories = Self.execDirectories(directory)
         let registry = try registry(operations)
         let service = WorkerService(
