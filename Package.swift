@@ -197,8 +197,8 @@ let package = Package(
         module(
             "SluiceTesting",
             [
-                "Operations", "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "NetworkControl", "Sluice",
-                "Store", "Wire", "Work", log,
+                "Operations", "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "Sluice", "Store", "Wire",
+                "Work", log,
             ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),

@@ -17,7 +17,7 @@ extension TestQueue {
     /// The command as it is now.
     /// - Throws: ``Sluice/SluiceError`` `noSuchCommand`.
     public func command(_ id: CommandID) throws(SluiceError) -> Command {
-        guard let command = store.command(id) else {
+        guard let command = try stored({ () throws(StoreError) in try queue.command(id) }) else {
             throw SluiceError(.noSuchCommand, "there is no command \(id)", id: id)
         }
         return command
@@ -30,25 +30,24 @@ extension TestQueue {
     /// The result of a command; nil before its success, and where its operation returned none.
     /// - Throws: ``Sluice/SluiceError`` `noSuchCommand`.
     public func result(of id: CommandID) throws(SluiceError) -> JSONValue? {
-        try command(id).status == .success ? store.result(id).flatMap { JSONValue(stored: $0) } : nil
+        try command(id).status == .success ? result(id).flatMap { JSONValue(stored: $0) } : nil
+    }
+
+    /// As it is stored.
+    func result(_ id: CommandID) throws(SluiceError) -> [UInt8]? {
+        try stored { () throws(StoreError) in try queue.result(id) }
     }
 
     /// The statuses of the nodes of a flow, by name. Callbacks are not among them.
     /// - Throws: ``Sluice/SluiceError`` `noSuchCommand` where there is no such flow.
     public func statuses(of flow: CommandID) throws(SluiceError) -> [String: CommandStatus] {
-        guard try stored({ () throws(StoreError) in try store.flow(flow) }) != nil else {
+        let reading = try stored { () throws(StoreError) in try queue.flow(flow, limit: nil) }
+        guard case .found(let details) = reading else {
             throw SluiceError(.noSuchCommand, "there is no flow \(flow)", id: flow)
         }
         var statuses: [String: CommandStatus] = [:]
-        var position: Int64 = 0
-        while true {
-            let page = try stored { () throws(StoreError) in
-                try store.flowNodes(flow, after: position, limit: 1000)
-            }
-            guard let last = page.last else { return statuses }
-            for node in page { if let name = node.name { statuses[name] = node.command.status } }
-            position = last.position
-        }
+        for node in details.nodes { if let name = node.name { statuses[name] = node.command.status } }
+        return statuses
     }
 
     /// The commands that were submitted, in the order of their submits, whether they have run or not: by the code under test,
@@ -60,12 +59,13 @@ extension TestQueue {
         var commands: [Command] = []
         var after: CommandID?
         repeat {
-            let page = store.page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
+            // In memory no read fails.
+            guard let page = try? queue.page(filter, order: .oldestFirst, after: after, limit: 1000) else { break }
             commands += page.commands
             after = page.next
         } while after != nil
         return commands.sorted { $0.turn < $1.turn }.map { command in
-            let payload = store.payload(command.id).flatMap { JSONValue(stored: $0) }
+            let payload = (try? queue.payload(command.id)).flatMap { JSONValue(stored: $0) }
             return SubmittedCommand(command: command, payload: payload ?? .null)
         }
     }
@@ -73,7 +73,9 @@ extension TestQueue {
     /// The transitions of all commands, in the order in which they happened.
     public func transitions() throws(SluiceError) -> [Transition] {
         try stored { () throws(StoreError) in
-            try store.events(shard: Self.shard, after: 0, limit: .max).map(\.transition)
+            let reader = TransitionReader(queue)
+            let start = TransitionPosition([0])
+            return try reader.page(after: start, to: reader.newest(), limit: .max).events.map(\.transition)
         }
     }
 

@@ -1,4 +1,5 @@
 public import Commands
+internal import Coordination
 internal import Store
 internal import Wire
 internal import Work
@@ -33,14 +34,15 @@ extension TestQueue {
                 "there is no attempt \(attempt): with a retry limit of \(draft.retryLimit) a command has the attempts 1 to "
                     + "\(draft.retryLimit + 1)")
         }
-        let submission = try stored { () throws(StoreError) in
-            try store.submit([draft], allowUnknownTypes: options.allowUnknownType, now: clock.now)[0].get()
+        let id: CommandID
+        do { id = try await client.submit(draft, allowUnknownType: options.allowUnknownType) } catch {
+            throw SluiceError(error)
         }
         let past = (attempts: attempt - 1, checkpoint: checkpoint)
         return try await busy { () throws(SluiceError) in
             try promote()
-            try recordPast(of: submission.id, past.attempts, past.checkpoint)
-            return try await runNow(submission.id, interruption)
+            try recordPast(of: id, past.attempts, past.checkpoint)
+            return try await runNow(id, interruption)
         }
     }
 
@@ -106,7 +108,7 @@ extension TestQueue {
                 let command = try command(id)
                 guard !command.status.isFinal else {
                     return CommandOutcome(
-                        id: id, status: command.status, reason: command.reason, result: store.result(id))
+                        id: id, status: command.status, reason: command.reason, result: try result(id))
                 }
                 if let ready = try nextReady() {
                     _ = try await execute(ready, nil)
@@ -148,7 +150,7 @@ extension TestQueue {
     private func runNow(_ id: CommandID, _ interruption: Interruption?) async throws(SluiceError) -> TestRun {
         let command = try command(id)
         guard
-            let ready = try stored({ () throws(StoreError) in try store.ready(shard: Self.shard, ids: [id]) }).first,
+            let ready = try stored({ () throws(StoreError) in try coordinator.ready(id) }),
             !isOffline(command.destination)
         else {
             let cause = isOffline(command.destination) ? "its destination is offline" : "it is \(command.status)"
@@ -188,7 +190,8 @@ extension TestQueue {
         try promote()
         if let error = record.error { throw error }
         guard !reports.isEmpty else { return nil }
-        return try TestRun(of: command(ready.id), record, in: store)
+        let command = try command(ready.id)
+        return try stored { () throws(StoreError) in try TestRun(of: command, record, in: queue) }
     }
 
     private func interrupt(
@@ -197,7 +200,7 @@ extension TestQueue {
         try stored { () throws(StoreError) in
             switch kind {
             case .cancel:
-                _ = try store.cancel(claim.id, reason: "cancelled by a person", now: clock.now)
+                _ = try queue.cancel(claim.id, now: clock.now)
                 worker.cancel(claim)
             case .preempt: worker.release(claim, reason: "preempted by a command of high quality of service")
             case .crash:

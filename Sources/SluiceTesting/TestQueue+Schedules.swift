@@ -50,12 +50,10 @@ extension TestQueue {
         do throws(TimeZoneError) { _ = try TimeZoneDatabase.system.zone(named: zone) } catch {
             throw SluiceError(.invalid, "schedule “\(name)”: \(error)")
         }
-        let now = clock.now
-        let timing = ScheduleTiming(definition, in: .system)
         try stored { () throws(StoreError) in
-            try store.changeSchedule(name) { _ in
-                StoredSchedule(definition: definition, action: action, state: timing.firstState(now: now))
-            }
+            // Its times and its last command go with an earlier one of this name.
+            _ = try queue.removeSchedule(name)
+            _ = try queue.putSchedule(SchedulePut(definition), action, isConfigured: false, now: clock.now)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import BuiltIn
 public import Commands
+internal import Coordination
 internal import Host
 internal import Logging
 public import Operations
@@ -44,10 +45,11 @@ public final class TestQueue: Sendable {
         var published: Int64 = 0
     }
 
-    let store: MemoryStore
+    private let store: MemoryStore
+    let coordinator: LocalCoordinator
     let clock: TestClock
     let recorder = ExecutionRecorder()
-    let running: RunningWorker
+    let running = RunningWorker()
     private let state = Mutex(State())
     private let own: [any CommandOperation]
 
@@ -73,15 +75,14 @@ public final class TestQueue: Sendable {
         }
         let store = MemoryStore(shardCount: 1, types: CommandType.builtIn.union(types))
         let clock = TestClock(start)
-        let running = RunningWorker(store)
         self.store = store
+        coordinator = LocalCoordinator(store)
         self.clock = clock
-        self.running = running
         own = operations
         client = try SluiceClient(
             of: store, directory: DataDirectory(path: "/nonexistent/sluice-testing"),
             registry: BuiltInOperations.registry(and: operations), clock: { clock.now },
-            hint: { kind, _ in if kind == .cancelRequested { running.cancelRequested() } })
+            hint: { [running] kind, _ in if kind == .cancelRequested { running.cancelRequested() } })
     }
 
     static func check(_ type: String) throws(SluiceError) {
@@ -110,12 +111,15 @@ public final class TestQueue: Sendable {
         _ type: String, with body: @escaping @Sendable (CommandExecution) async throws -> JSONValue?
     ) throws(SluiceError) {
         try Self.check(type)
-        try stored { () throws(StoreError) in try store.record(types: [type]) }
+        try stored { () throws(StoreError) in try coordinator.record(types: [type]) }
         withState { state in
             state.answers[type] = body
             state.worker = nil
         }
     }
+
+    /// The verbs and readings of the client, as functions that block.
+    var queue: QueueAccess { client.access }
 
     // MARK: The worker
 

@@ -2,10 +2,11 @@ internal import Commands
 internal import Store
 
 extension TestRun {
-    init(of command: Command, _ record: ExecutionRecorder.Record, in store: MemoryStore) {
-        let payload = record.payload ?? store.payload(command.id) ?? []
+    init(of command: Command, _ record: ExecutionRecorder.Record, in queue: QueueAccess) throws(StoreError) {
+        let payload: [UInt8] =
+            if let payload = record.payload { payload } else { try queue.payload(command.id) ?? [] }
         self.init(
-            command: command, outcome: Outcome(of: command, result: store.result(command.id)),
+            command: command, outcome: Outcome(of: command, result: try queue.result(command.id)),
             payload: JSONValue(stored: payload) ?? .null, checkpoints: record.checkpoints, progress: record.progress,
             wasInterrupted: record.wasInterrupted)
     }

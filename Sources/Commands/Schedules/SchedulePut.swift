@@ -11,6 +11,8 @@ package struct SchedulePut: Hashable, Sendable {
     /// Nil where it is not given: an existing schedule stays as it is, and a new one is not paused.
     package var paused: Bool?
 
+    package init(_ definition: ScheduleDefinition) { self.definition = definition }
+
     /// Reads the object, and the stored form of a definition.
     /// - Parameters:
     ///   - name: the name where the object has none, for example because it is the key of the object.

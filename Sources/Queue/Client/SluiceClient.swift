@@ -146,7 +146,7 @@ public final class SluiceClient: Sendable {
     /// KiB of the response body.
     /// - Throws: ``SluiceError`` where the store cannot be read.
     public func result(_ id: CommandID) async throws -> [UInt8]? {
-        try await read(isUrgent: true) { queue in try queue.store.result(id) }
+        try await read(isUrgent: true) { queue in try queue.result(id) }
     }
 
     /// The number of commands in each status, with an entry for all nine. A damaged or missing shard counts

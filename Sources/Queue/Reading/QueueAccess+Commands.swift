@@ -11,6 +11,9 @@ extension QueueAccess {
     /// As it is stored, with secrets; nil where there is no such command.
     package func payload(_ id: CommandID) throws(StoreError) -> [UInt8]? { try store.payload(id) }
 
+    /// As it is stored, with secrets; nil before the end of the command, and where its operation returned none.
+    package func result(_ id: CommandID) throws(StoreError) -> [UInt8]? { try store.result(id) }
+
     /// The one command that a person names by a part of its id.
     /// - Throws: `notFound`; `ambiguous` with a sentence that lists up to five of the commands.
     package func id(of part: CommandIDPart, now: Timestamp = .now) throws(StoreError) -> CommandID {

@@ -91,6 +91,15 @@ package final class LocalWorker: Sendable {
             writes, shard: shard, seat: session.seat, epoch: session.epoch, now: now, timeout: WriteTimeout.foreground)
     }
 
+    /// Stops the executions of the commands that have a cancellation request in the store.
+    package func cancelRequested() throws(StoreError) {
+        for shard in 0..<store.shardCount {
+            for command in try store.cancellationRequests(shard: shard) {
+                cancel(CommandClaim(id: command.id, claim: command.claim))
+            }
+        }
+    }
+
     /// Stops an execution that has a cancellation request in the store.
     package func cancel(_ command: CommandClaim) {
         var control = ControlState()
@@ -104,6 +113,19 @@ package final class LocalWorker: Sendable {
         var control = ControlState()
         control.stops = [ControlState.Stop(.release, command, reason: reason)]
         executor.control(control)
+    }
+
+    /// As ``release(_:reason:)``, for the executions whose destination is meant, except those whose commands would be in
+    /// doubt.
+    package func release(reason: String, where isMeant: (Destination) -> Bool) throws(StoreError) {
+        for shard in 0..<store.shardCount {
+            for claimed in try store.claimed(shard: shard) where isMeant(claimed.destination) {
+                guard let command = try store.command(claimed.id) else { continue }
+                // Nothing may have been sent, or it may be sent again.
+                guard command.status == .queued || command.idempotent else { continue }
+                release(CommandClaim(id: claimed.id, claim: claimed.claim), reason: reason)
+            }
+        }
     }
 
     /// Reaps this worker as one that has died: its commands are released or put in doubt, and the next writes of its
