@@ -93,10 +93,13 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
+        // Which processes of an installation live, and where their sockets are.
+        module("Membership", ["Commands", "CLinux", "Host", "Store", "ZeroMQ"]),
         module(
             "Coordination",
             [
-                "Commands", "NetworkControl", "Settings", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
+                "Commands", "Membership", "NetworkControl", "Settings", "Wire", "Store", "ZeroMQ", "CLinux", "Host",
+                log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -104,7 +107,7 @@ let package = Package(
         module(
             "Work",
             [
-                "Operations", "Commands", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
+                "Operations", "Commands", "Membership", "Wire", "Store", "ZeroMQ", "CLinux", "Host", log, lifecycle,
                 .product(name: "Collections", package: "swift-collections"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]),
@@ -185,8 +188,8 @@ let package = Package(
         module(
             "Queue",
             [
-                "Operations", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
-                "UploadSpool", "Wire", "ZeroMQ",
+                "Operations", "Commands", "Console", "FlowText", "Host", "Membership", "NetworkControl", "Settings",
+                "Store", "UploadSpool", "Wire", "ZeroMQ",
             ]),
         module(
             "Sluice",
@@ -216,7 +219,7 @@ let package = Package(
             "Door",
             [
                 "Operations", "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient",
-                "Settings", "Queue", "Store", "Uploads", "UploadSpool", log, lifecycle,
+                "Membership", "Settings", "Queue", "Store", "Uploads", "UploadSpool", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -234,7 +237,7 @@ let package = Package(
         module(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "Host", "NetworkControl", "Queue", log,
+                "Commands", "Console", "Door", "Host", "Membership", "NetworkControl", "Queue", log,
             ] + http),
         .target(
             name: "DoorAPI",
@@ -263,9 +266,9 @@ let package = Package(
             dependencies: [
                 "Operations", "BuiltIn", "Exec", "Fetch", "FileOps", "Sync", "Transfers", "Webhook",
                 "Commands", "Settings", "NetworkControl", "Wire", "Store", "ZeroMQ", "CLinux", "Host", "Coordination",
-                "Work", "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door", "DoorAPI",
-                "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", "UploadSpool", log, lifecycle,
-                signals,
+                "Membership", "Work", "HTTPClient", "Supervision", "Queue", "Sluice", "Console", "FlowText", "Door",
+                "DoorAPI", "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", "UploadSpool", log,
+                lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Yams", package: "Yams"),
@@ -379,7 +382,10 @@ let package = Package(
                 "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        tests("Work", ["Operations", "Work", "Commands", "Host", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests("Membership", ["Membership", "Commands", "Host", "Store", "TestSupport", "ZeroMQ"]),
+        tests(
+            "Work",
+            ["Operations", "Work", "Commands", "Host", "Membership", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests(
             "Transfers",
             [
@@ -485,8 +491,8 @@ let package = Package(
         tests(
             "Queue",
             [
-                "Operations", "Queue", "Commands", "Console", "FlowText", "Host", "NetworkControl", "Settings", "Store",
-                "TestSupport", "Wire", "ZeroMQ",
+                "Operations", "Queue", "Commands", "Console", "FlowText", "Host", "Membership", "NetworkControl",
+                "Settings", "Store", "TestSupport", "Uploads", "Wire", "ZeroMQ",
             ]),
         tests(
             "SluiceCommand",

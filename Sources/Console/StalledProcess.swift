@@ -17,17 +17,16 @@ package struct StalledProcess: Sendable, Equatable {
     private static let timeout: Duration = .seconds(5)
 
     /// - Parameters:
-    ///   - lock: of the process.
+    ///   - pid: nil where the process is in another container.
     ///   - pulse: its sign of life; nil where it left none.
-    /// - Returns: nil for a process that makes progress, and where no process holds the lock.
-    package init?(_ name: String, _ lock: LockProbe, pulse: LockPulse?, now: MonotonicTime = .now) {
-        guard lock.isHeld else { return nil }
-        isStopped = lock.pid.map { ProcessIdentity.isStopped($0) } ?? false
+    /// - Returns: nil for a process that makes progress.
+    package init?(_ name: String, pid: Int32?, pulse: LockPulse?, now: MonotonicTime = .now) {
+        isStopped = pid.map { ProcessIdentity.isStopped($0) } ?? false
         // A debugger stops a process for moments, so a stop needs a second of silence too.
         let silence = pulse.map { now - $0.beat } ?? .zero
         guard silence > (isStopped ? .seconds(1) : Self.timeout) else { return nil }
         self.name = name
-        pid = lock.pid
+        self.pid = pid
         since = pulse.map { Timestamp(milliseconds: $0.milliseconds) }
     }
 

@@ -35,11 +35,12 @@ package struct SpoolFigures: Sendable, Equatable {
     /// - Parameters:
     ///   - bytes: that the rows have in the spool.
     ///   - limits: of the configuration.
+    ///   - hasDoor: whether a door runs.
     /// - Returns: nil where there is no spool.
     package static func read(
-        _ directory: DataDirectory, _ limits: UploadLimits, bytes: () -> Int64
+        _ directory: DataDirectory, _ limits: UploadLimits, hasDoor: Bool, bytes: () -> Int64
     ) -> SpoolFigures? {
-        if directory.run.probe(.door).isHeld, let figures = read(directory.run) { return figures }
+        if hasDoor, let figures = read(directory.run) { return figures }
         guard let free = try? SpoolDirectory(path: directory.uploads).free else { return nil }
         return SpoolFigures(used: bytes(), promised: 0, free: free.bytes, floor: limits.minFree, quota: limits.quota)
     }

@@ -1,10 +1,12 @@
 import Commands
 import Console
 import Host
+import Membership
 import NetworkControl
 import Store
 import TestSupport
 import Testing
+import Uploads
 
 @testable import Queue
 
@@ -45,9 +47,21 @@ import Testing
 
     @Test func `the coordinator runs while its lock is held`() throws {
         try InspectionRig.with { rig in
-            #expect(!rig.queue.coordinator.isHeld)
+            #expect(rig.queue.coordinator == nil)
             let lock = try #require(try rig.directory.run.take(.coordinator))
-            #expect(rig.queue.coordinator.isHeld)
+            #expect(rig.queue.coordinator != nil)
+            withExtendedLifetime(lock) {}
+        }
+    }
+
+    @Test func `the figures of the spool are those of a door while its lock is held`() throws {
+        try InspectionRig.with { rig in
+            _ = try rig.place.file(
+                "data/run/door.spool", Array(#"{"used": 700, "promised": 0, "free": 9000, "floor": 0}"#.utf8))
+            func used() -> Int64? { rig.queue.spoolFigures(UploadLimits())?.used }
+            #expect(used() != 700, "the door has ended")
+            let lock = try #require(try rig.directory.run.take(.door))
+            #expect(used() == 700)
             withExtendedLifetime(lock) {}
         }
     }
@@ -72,7 +86,7 @@ import Testing
 
     @Test func `events have an endpoint in run`() throws {
         try InspectionRig.with { rig in
-            let endpoint = rig.queue.eventsEndpoint(coordinator: rig.queue.coordinator)
+            let endpoint = rig.queue.eventsEndpoint(coordinator: Holder(pid: nil))
             #expect(endpoint == "ipc://\(rig.directory.run.path)/events.sock")
         }
     }

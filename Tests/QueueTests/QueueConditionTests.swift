@@ -18,37 +18,45 @@ import Testing
     // MARK: Processes without progress
 
     /// Others of this kind: the door and workers, and a worker in another container, whose pid no process here sees.
-    @Test func `a process that holds its lock and is silent has stalled, also in another container`() throws {
+    @Test func `a process that has its role and is silent has stalled, also in another container`() throws {
         let place = try TemporaryDirectory("stalled")
         defer { place.remove() }
         let path = "\(place.path)/lock"
         let lock = try #require(try FileLock.attempt(path))
         lock.sign("12\n")
-        var probe = LockProbe(path: path)
+        let pid = LockProbe(path: path).pid
         let pulsePath = "\(place.path)/pulse"
-        func stalled(_ probe: LockProbe, at now: MonotonicTime) -> StalledProcess? {
-            StalledProcess("door", probe, pulse: LockPulse(path: pulsePath, of: path), now: now)
+        func stalled(_ pid: Int32?, at now: MonotonicTime) -> StalledProcess? {
+            StalledProcess("door", pid: pid, pulse: LockPulse(path: pulsePath, of: path), now: now)
         }
         let now = MonotonicTime.now
         // A release that leaves no sign of life is not judged.
-        #expect(stalled(probe, at: now + .seconds(60)) == nil)
+        #expect(stalled(pid, at: now + .seconds(60)) == nil)
         lock.beat(in: pulsePath, now: now)
-        #expect(stalled(probe, at: now + .seconds(4)) == nil)
-        let silent = try #require(stalled(probe, at: now + .seconds(6)))
+        #expect(stalled(pid, at: now + .seconds(4)) == nil)
+        let silent = try #require(stalled(pid, at: now + .seconds(6)))
         #expect(silent.pid == getpid() && silent.since != nil && !silent.isStopped)
-        probe.pid = nil
-        let elsewhere = try #require(stalled(probe, at: now + .seconds(6)))
+        let elsewhere = try #require(stalled(nil, at: now + .seconds(6)))
         #expect(elsewhere.clause.hasSuffix("in another container") && elsewhere.remedy.contains("container"))
         // A later sign replaces the earlier one, and the lock file keeps its text, which earlier releases compare.
         lock.beat(in: pulsePath, now: now + .seconds(10))
-        #expect(stalled(probe, at: now + .seconds(12)) == nil)
+        #expect(stalled(pid, at: now + .seconds(12)) == nil)
         #expect(TextFile.read(path) == "12\n")
         // A sign of an earlier holder counts for nothing.
         lock.sign("13\n")
-        #expect(stalled(probe, at: now + .seconds(60)) == nil)
-        lock.sign("12\n")
-        probe.isHeld = false
-        #expect(stalled(probe, at: now + .seconds(60)) == nil)
+        #expect(stalled(pid, at: now + .seconds(60)) == nil)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func `a process that has ended has not stalled, whatever sign of life it has left`() throws {
+        try InspectionRig.with { rig in
+            var lock = try rig.directory.run.take(.door)
+            lock?.sign("\(getpid())\n")
+            lock?.beat(in: rig.directory.run.pulse(.door), now: .now - .seconds(20))
+            #expect(rig.queue.stalledDoor != nil)
+            lock = nil
+            #expect(rig.queue.stalledDoor == nil)
+        }
     }
 
     @Test func `a silent coordinator is named by the condition, the health check and the reasons of a command`() throws

@@ -1,5 +1,6 @@
 internal import Host
 internal import Logging
+internal import Membership
 internal import Store
 internal import ZeroMQ
 
@@ -10,30 +11,32 @@ struct CoordinatorEnvironment {
     /// Of the store; nil where it has none.
     let files: (any StoreMaintenance)?
     let configuration: CoordinatorConfiguration
+    let presence: any Presence
+    /// Has the record of the clock, and the locks of programs.
     let runDirectory: RunDirectory
-    /// Of this coordinator.
-    let epoch: Int64
+    let role: any HeldCoordination
     let logger: Logger
-    /// Of the coordinator; nil in tests.
-    let lock: FileLock?
     /// Set where the coordinator must end.
     let loss: PresenceLoss
 
     var loop: PollLoop { callbacks.loop }
 
+    /// Of this coordinator.
+    var epoch: Int64 { role.epoch }
+
     init(
         loop: PollLoop, store: any CommandStore, files: (any StoreMaintenance)?,
-        configuration: CoordinatorConfiguration, runDirectory: RunDirectory,
-        epoch: Int64, logger: Logger, lock: FileLock? = nil, loss: PresenceLoss = PresenceLoss()
+        configuration: CoordinatorConfiguration, directory: DataDirectory,
+        role: any HeldCoordination, logger: Logger, loss: PresenceLoss
     ) {
         callbacks = LoopCallbacks(loop: loop)
         self.store = StoreAccess(store, callbacks: callbacks, logger: logger)
         self.files = files
         self.configuration = configuration
-        self.runDirectory = runDirectory
-        self.epoch = epoch
+        presence = directory.presence
+        runDirectory = directory.run
+        self.role = role
         self.logger = logger
-        self.lock = lock
         self.loss = loss
     }
 }

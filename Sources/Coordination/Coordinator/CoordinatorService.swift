@@ -1,6 +1,7 @@
 internal import Commands
 package import Host
 package import Logging
+internal import Membership
 internal import ServiceLifecycle
 package import Store
 internal import ZeroMQ
@@ -35,10 +36,7 @@ package final class CoordinatorService: Service {
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory; `.missing` where the files
     ///   that prove that this one runs were removed.
     package func run() async throws {
-        let lock = try CoordinatorLock.take(in: directory.run)
-        let checkpointLock = CheckpointLock(directory.run)
-        try checkpointLock.obtain()
-        let epoch = try CoordinatorEpoch.next(in: directory.run, now: .now)
+        let role = try directory.presence.takeCoordination(now: .now)
         let recovered = try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try RecoveredState(from: store)
         }
@@ -50,7 +48,7 @@ package final class CoordinatorService: Service {
                 try Coordinator(
                     CoordinatorEnvironment(
                         loop: loop, store: store, files: files, configuration: configuration,
-                        runDirectory: directory.run, epoch: epoch, logger: logger, lock: lock, loss: loss),
+                        directory: directory, role: role, logger: logger, loss: loss),
                     newest: recovered.newest, clockHold: recovered.clockHold,
                     clockJumps: recovered.clockJumps)
             }
@@ -70,8 +68,6 @@ package final class CoordinatorService: Service {
         await cancelWhenGracefulShutdown {
             // Checkpoints and pruning, on the maintainer's own thread.
             while !Task.isCancelled, loss.error == nil {
-                // Fails where descriptors run out, and is tried again.
-                try? checkpointLock.obtain()
                 maintainer.round()
                 for _ in 0..<4 where !Task.isCancelled && loss.error == nil {
                     try? await Task.sleep(for: .milliseconds(250))
@@ -79,8 +75,7 @@ package final class CoordinatorService: Service {
             }
         }
         await coordinator.stop()
-        withExtendedLifetime(checkpointLock) {}
-        withExtendedLifetime(lock) {}
+        withExtendedLifetime(role) {}
         if let error = loss.error { throw error }
     }
 }

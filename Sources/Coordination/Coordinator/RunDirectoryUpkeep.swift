@@ -1,5 +1,6 @@
 internal import Host
 internal import Logging
+internal import Membership
 internal import Store
 internal import ZeroMQ
 
@@ -20,16 +21,8 @@ final class RunDirectoryUpkeep {
 
     /// Call it four times a second.
     func run() {
-        if sockets.isDirectoryReplaced {
-            return environment.loss.set(
-                StoreError(
-                    .missing,
-                    "\(environment.runDirectory.path) was removed or replaced while the coordinator used it; it ends, because no "
-                        + "process can reach it any more. Leave the directory in place."))
-        }
         do throws(StoreError) {
-            environment.lock?.beat(in: environment.runDirectory.pulse(.coordinator))
-            if let lock = environment.lock, try environment.runDirectory.renew(lock, as: .coordinator) {
+            if try environment.role.renew() {
                 logger.warning("The lock file of the coordinator was removed or replaced; it was made anew.")
             }
         } catch {

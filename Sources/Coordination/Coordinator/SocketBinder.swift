@@ -9,7 +9,6 @@ struct SocketBinder {
     /// Of `run/`, never closed: libzmq uses the path again when the sockets close, which is after the
     /// coordinator has ended.
     private let descriptor: CInt
-    private let path: String
     private let files = BoundFiles()
 
     /// Frames that one of the coordinator's sockets queues for a peer before it drops new ones.
@@ -21,7 +20,6 @@ struct SocketBinder {
     init(loop: PollLoop, runDirectory: RunDirectory) throws {
         self.loop = loop
         context = try Context()
-        path = runDirectory.path
         do throws(SystemError) {
             descriptor = try openDirectory(runDirectory.path)
         } catch {
@@ -52,9 +50,6 @@ struct SocketBinder {
         try files.bind(socket, .ipc(directoryDescriptor: descriptor, name: file.name))
         return socket
     }
-
-    /// Whether `run/` itself was removed or replaced: then no socket can be bound in it.
-    var isDirectoryReplaced: Bool { FileIdentity(of: descriptor) != FileIdentity(at: path) }
 
     /// Binds the sockets anew whose files were removed or replaced.
     /// - Returns: the names of these files.

@@ -1,15 +1,15 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Membership
 internal import Metrics
 internal import Store
 internal import Wire
 
 /// Releases the commands of dead workers. Confined to the loop.
 ///
-/// Death is proven, never guessed: a worker is dead when this process obtains the lock of its seat. The end
-/// of the worker's process, or a look every 250 ms where the process cannot be watched, only says when to try
-/// the lock.
+/// Death is proven, never guessed (``Presence/proveDeath(inSeat:)``). The end of the worker's process, or a look every
+/// 250 ms where the process cannot be watched, only says when to try.
 final class Reaper {
     private let environment: CoordinatorEnvironment
     private let workers: WorkerRegistry
@@ -26,7 +26,7 @@ final class Reaper {
     private var frozen: [(seat: Int, epoch: Int64, pid: Int32)] = []
 
     private var logger: Logger { environment.logger }
-    private var runDirectory: RunDirectory { environment.runDirectory }
+    private var presence: any Presence { environment.presence }
 
     init(
         _ environment: CoordinatorEnvironment, workers: WorkerRegistry, dispatch: DispatchRunner,
@@ -40,7 +40,7 @@ final class Reaper {
 
     // MARK: Every 250 ms
 
-    /// Tries the locks of seats whose process has ended or cannot be watched, and kills workers that hang.
+    /// Tries to reap in seats whose process has ended or cannot be watched, and kills workers that hang.
     /// - Parameter awake: the coordinator's own waking time since the last call.
     func run(awake: Duration) {
         unresponsive.advance(awake: awake)
@@ -82,7 +82,7 @@ final class Reaper {
             logger.error(
                 "A worker has made no progress for \(hang.seconds) s and is killed.",
                 metadata: ["seat": "\(record.seat)", "pid": "\(record.pid)"])
-            connection.process?.killHung(pid: record.pid, in: runDirectory)
+            connection.process?.killHung()
             hung.insert(record.epoch)
             connection.isEnding = true
         }
@@ -91,7 +91,7 @@ final class Reaper {
     /// Kills workers that have hung since before this coordinator started, so that they said no hello to it.
     private func killUnresponsiveWorkers() {
         for (session, isNew) in unresponsive.overdue(environment.configuration.hang) {
-            if let process = WatchedProcess(pid: session.pid, startTime: session.startTime, bootID: session.bootID) {
+            if let process = presence.watch(session) {
                 if ControlGroups(of: session.pid).isFrozen {
                     if isNew { logFrozen(seat: session.seat, pid: session.pid) }
                     unresponsive.excuse(epoch: session.epoch)
@@ -102,7 +102,7 @@ final class Reaper {
                         "A worker from before this coordinator's start says nothing and is killed.",
                         metadata: ["seat": "\(session.seat)", "pid": "\(session.pid)"])
                 }
-                process.killHung(pid: session.pid, in: runDirectory)
+                process.killHung()
                 hung.insert(session.epoch)
             }
             tryToReap(seat: session.seat)
@@ -112,9 +112,8 @@ final class Reaper {
     /// A frame of a worker cannot be read.
     func received(_ error: WireError, from sender: FrameHead) {
         // Any worker may have left a late frame; only the one that holds the seat counts.
-        guard !workers.seatLocks.isTaken(sender.seat, from: sender.epoch), foreign.received(error, from: sender) else {
-            return
-        }
+        guard !presence.isTaken(seat: sender.seat, byOtherThan: sender.epoch), foreign.received(error, from: sender)
+        else { return }
         unresponsive.remove(seat: sender.seat)
         logger.warning(
             """
@@ -132,25 +131,25 @@ final class Reaper {
     }
 
     func tryToReap(seat: Int) {
-        let lock: FileLock?
+        let proof: DeathProof?
         do throws(StoreError) {
-            lock = try runDirectory.take(.seat(seat))
+            proof = try presence.proveDeath(inSeat: seat)
         } catch {
             return environment.store.report(error, "A seat's lock cannot be tried")
         }
-        guard let lock else { return }
+        guard let proof else { return }
         unresponsive.remove(seat: seat)
         let foreign = foreign
         self.foreign.remove(seat: seat)
-        reap(offersToReturn: workers.workerLeft(seat: seat), lock: lock, foreign: foreign) { store throws(StoreError) in
+        reap(offersToReturn: workers.workerLeft(seat: seat), proof: proof, foreign: foreign) {
+            store throws(StoreError) in
             try store.sessions().filter { $0.seat == seat }
         }
     }
 
     private func reapPredecessors(seat: Int, epoch: Int64, offersToReturn: [CommandID]) {
-        reap(offersToReturn: offersToReturn, lock: nil, foreign: foreign) {
-            [seatLocks = workers.seatLocks] store throws(StoreError) in
-            try seatLocks.dead(before: epoch, seat: seat, in: store)
+        reap(offersToReturn: offersToReturn, proof: nil, foreign: foreign) { [presence] store throws(StoreError) in
+            try presence.predecessors(of: epoch, inSeat: seat) { () throws(StoreError) in try store.sessions() }
         } whenFailed: { [self] in
             unreaped[seat] = epoch
         }
@@ -158,14 +157,10 @@ final class Reaper {
 
     // MARK: Each sweep
 
-    /// Tries every seat that has a session: where the lock is obtained, reap; where it is held, await the
-    /// hello.
+    /// Tries every seat that has a session: where its worker is dead, reap; where it may live, await the hello.
     func reapSessions() {
-        environment.store.read("Sessions cannot be read") { [runDirectory] store throws(StoreError) in
-            let notes = try WorkerNotes(in: runDirectory)
-            let reading = try store.sessionReading()
-            if let complete = reading.complete { notes.removeStale(complete) }
-            return reading.sessions
+        environment.store.read("Sessions cannot be read") { [presence] store throws(StoreError) in
+            try presence.removeStaleNotes { () throws(StoreError) in try store.sessionReading() }.sessions
         } then: { [self] sessions in
             let seats = dispatch.dispatcher.seats
             let absent = sessions.filter { seats[$0.seat] == nil }
@@ -193,7 +188,7 @@ final class Reaper {
     // MARK: Reaping
 
     private func reap(
-        offersToReturn: [CommandID], lock: FileLock?, foreign: ForeignWorkers,
+        offersToReturn: [CommandID], proof: DeathProof?, foreign: ForeignWorkers,
         dead: @escaping @Sendable (any CommandStore) throws(StoreError) -> [Session],
         whenFailed: @escaping () -> Void = {}
     ) {
@@ -201,13 +196,15 @@ final class Reaper {
         dispatch.lookUp(offersToReturn)
         // Where it fails, a session row is still there: the sweep tries again.
         environment.store.write("A dead worker cannot be reaped") {
-            [runDirectory, hung] (store, step: (Effects) -> Void) throws(StoreError) in
-            // The lock is held until the commands are released.
-            defer { withExtendedLifetime(lock) {} }
+            [presence, hung] (store, step: (Effects) -> Void) throws(StoreError) in
+            // The proof is held until the commands are released.
+            defer { withExtendedLifetime(proof) {} }
             for session in try dead(store) {
                 let isForeign = foreign.contains(seat: session.seat, epoch: session.epoch)
-                let cause = try Self.reap(session, charges: !isForeign, in: store, runDirectory: runDirectory, step)
-                WorkerDeath.count(isForeign ? .foreign : hung.contains(session.epoch) ? .hung : cause)
+                let report = presence.deathReport(on: session)
+                try Self.reap(session, report, charges: !isForeign, in: store, step)
+                WorkerDeath.count(
+                    isForeign ? .foreign : hung.contains(session.epoch) ? .hung : WorkerDeath(report.cause))
             }
         } each: { [self] released in
             takeIn(released)
@@ -217,39 +214,25 @@ final class Reaper {
     }
 
     /// On the store's thread.
-    /// - Returns: why the worker died, as far as its session says.
     private static func reap(
-        _ session: Session, charges: Bool, in store: any CommandStore, runDirectory: RunDirectory,
-        _ step: (Effects) -> Void
-    ) throws(StoreError) -> WorkerDeath {
-        let isOfAnotherBoot = session.bootID != ProcessIdentity.bootID
-        let (seat, epoch) = (session.seat, session.epoch)
-        let isIntended = IntentionalKill.isNoted(in: runDirectory, session)
+        _ session: Session, _ report: DeathReport, charges: Bool, in store: any CommandStore, _ step: (Effects) -> Void
+    ) throws(StoreError) {
         try store.reap(
-            seat: seat, epoch: epoch, charges: charges && !isOfAnotherBoot && !isIntended,
-            started: isOfAnotherBoot ? nil : StartedExecutions.read(in: runDirectory, seat: seat, epoch: epoch),
-            reason: isOfAnotherBoot ? "the machine was restarted" : "its worker, process \(session.pid), died",
+            seat: session.seat, epoch: session.epoch, charges: charges && report.cause == .crash,
+            started: report.started,
+            reason: report.cause == .reboot
+                ? "the machine was restarted" : "its worker, process \(session.pid), died",
             now: .now
         ) { effects in
             // Commands of the first shard need not wait for the last shard.
             if !effects.isEmpty { step(effects) }
         }
-        // Its files stay for a shard that is unusable now; the sweep deletes them (``WorkerNotes``).
-        return isOfAnotherBoot ? .reboot : isIntended ? .intended : .crash
+        // Its notes stay for a shard that is unusable now; the sweep deletes them (``Presence/removeStaleNotes(_:)``).
     }
 
     private func takeIn(_ released: Effects) {
         logger.notice(
             "Commands of a dead worker were released.", metadata: ["transitions": "\(released.events.count)"])
         effects.receive(released)
-    }
-}
-
-extension WatchedProcess {
-    /// Kills a worker that hangs. Where a person has stopped the process, its commands did not cause that, so
-    /// its death is noted as intended and counts against none of them.
-    fileprivate func killHung(pid: Int32, in run: RunDirectory) {
-        if ProcessIdentity.isStopped(pid) { IntentionalKill.note(in: run, pid: pid) }
-        kill()
     }
 }

@@ -1,5 +1,4 @@
-internal import Host
-internal import Store
+internal import Membership
 internal import Wire
 internal import ZeroMQ
 
@@ -7,18 +6,17 @@ internal import ZeroMQ
 final class WorkerConnection {
     let socket: Socket
     let epoch: Int64
-    /// Nil where the process cannot be seen from here, as in another container. Then its lock is tried every
+    /// Nil where the process cannot be seen from here, as in another container. Then its death is looked for every
     /// 250 ms, and it is sent no signal.
-    var process: WatchedProcess?
-    var watch: Registration?
-    /// Its process has ended or is being ended, and its lock is awaited.
+    let process: (any ProcessWatch)?
+    /// Its process has ended or is being ended, and the proof of its death is awaited.
     var isEnding = false
     /// Of the last frame.
     private var sequence: Int64 = 0
     /// Frames that found no peer yet: a worker connects a moment after it is registered.
     private var unsent: [[UInt8]] = []
 
-    init(socket: consuming Socket, epoch: Int64, process: consuming WatchedProcess?) {
+    init(socket: consuming Socket, epoch: Int64, process: (any ProcessWatch)?) {
         self.socket = socket
         self.epoch = epoch
         self.process = process

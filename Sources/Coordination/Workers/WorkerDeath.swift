@@ -1,3 +1,4 @@
+internal import Membership
 internal import Metrics
 
 /// Why a worker died. The raw values are labels of a metric.
@@ -12,6 +13,15 @@ enum WorkerDeath: String, CaseIterable, Sendable {
     case reboot
     /// It speaks another version of the protocol.
     case foreign
+
+    init(_ cause: DeathReport.Cause) {
+        self =
+            switch cause {
+            case .crash: .crash
+            case .intended: .intended
+            case .reboot: .reboot
+            }
+    }
 
     static func count(_ cause: WorkerDeath) { counter(cause).increment() }
 

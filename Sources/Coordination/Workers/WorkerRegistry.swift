@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Membership
 internal import Metrics
 internal import Store
 internal import Wire
@@ -9,7 +10,6 @@ internal import ZeroMQ
 /// Workers join and leave: their connections, and what they are sent. Confined to the loop.
 final class WorkerRegistry {
     private(set) var connections: [Int: WorkerConnection] = [:]
-    let seatLocks: SeatLocks
     /// Called with its seat when the process of a worker has ended.
     var whenProcessEnds: (Int) -> Void = { _ in }
 
@@ -37,7 +37,6 @@ final class WorkerRegistry {
         self.sweeper = sweeper
         self.control = control
         self.events = events
-        seatLocks = SeatLocks(runDirectory: environment.runDirectory)
     }
 
     /// Closes all connections. The descriptors close with them, so the loop must not watch them any more.
@@ -47,7 +46,7 @@ final class WorkerRegistry {
 
     /// A worker named its program. Its hello follows.
     func announce(_ program: Program, from head: FrameHead) {
-        guard RunDirectory.Lock.seats.contains(head.seat) else { return }
+        guard head.seat < Role.maxSeats else { return }
         programs[head.seat] = (head.epoch, program)
     }
 
@@ -56,13 +55,13 @@ final class WorkerRegistry {
     ///   That one is dead: the new one holds the seat's lock.
     func register(_ head: FrameHead, _ hello: Hello) -> [CommandID]? {
         let seat = head.seat
-        guard RunDirectory.Lock.seats.contains(seat) else { return nil }
+        guard seat < Role.maxSeats else { return nil }
         if dispatch.dispatcher.seats[seat]?.epoch == head.epoch {
             control.setNeeded()
             return nil
         }
         // A late frame from a worker that was already replaced.
-        guard !seatLocks.isTaken(seat, from: head.epoch) else { return nil }
+        guard !environment.presence.isTaken(seat: seat, byOtherThan: head.epoch) else { return nil }
         let program = programs[seat].flatMap { $0.epoch == head.epoch ? $0.program : nil }
         let offersToReturn = remove(seat: seat)
         do {
@@ -103,35 +102,25 @@ final class WorkerRegistry {
     // MARK: Connections
 
     private func openConnection(seat: Int, epoch: Int64, _ hello: Hello) throws {
+        let session = Session(
+            seat: seat, epoch: epoch, pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID)
         let connection = WorkerConnection(
-            socket: try sockets.bindWorker(seat: seat), epoch: epoch,
-            process: WatchedProcess(pid: hello.pid, startTime: hello.startTime, bootID: hello.bootID))
+            socket: try sockets.bindWorker(seat: seat), epoch: epoch, process: environment.presence.watch(session))
         connections[seat] = connection
-        guard let descriptor = connection.process?.descriptor else { return }
-        connection.watch = environment.loop.whenReadable(descriptor: descriptor) { [weak self] in
-            self?.processEnded(seat: seat)
-        }
+        connection.process?.whenEnded(on: environment.loop) { [weak self] in self?.processEnded(seat: seat) }
     }
 
     private func processEnded(seat: Int) {
         guard let connection = connections[seat] else { return }
-        // The descriptor of a process that has ended stays readable.
-        stopWatching(connection)
         connection.isEnding = true
         whenProcessEnds(seat)
     }
 
     private func closeConnection(seat: Int) {
-        if let connection = connections[seat] { stopWatching(connection) }
-        connections[seat] = nil
+        connections.removeValue(forKey: seat)?.process?.stop()
         programs[seat] = nil
         events.forgetTransfers(of: seat)
         sweeper.followLocks(now: .now)
-    }
-
-    private func stopWatching(_ connection: WorkerConnection) {
-        if let watch = connection.watch { environment.loop.remove(watch) }
-        connection.watch = nil
     }
 
     // MARK: Sending

@@ -2,6 +2,7 @@ internal import Commands
 internal import Glibc
 internal import Host
 package import Logging
+internal import Membership
 package import Operations
 package import Queue
 internal import ServiceLifecycle
@@ -69,8 +70,8 @@ package struct DoorService: Service {
     /// - Throws: ``StoreError`` `busy` where another door has the data directory, or where its spool is not there; and the
     ///   errors of the listener.
     package func run() async throws {
-        let lock = try Self.takeLock(client.directory.run)
-        defer { withExtendedLifetime(lock) {} }
+        let role = try client.directory.presence.takeDoor()
+        defer { withExtendedLifetime(role) {} }
         // The address of an earlier door must not be taken for that of this one.
         try await client.write { queue in try queue.setDoorURL(nil) }
         let engine = UploadEngine(
@@ -160,7 +161,7 @@ package struct DoorService: Service {
                         try await Self.tidy(engine)
                     }
                     group.addTask { [client] in try await Self.report(engine, to: client.directory.run) }
-                    group.addTask { try await Self.beat(lock, in: client.directory.run.pulse(.door)) }
+                    group.addTask { try await Self.renew(role) }
                     for part in parts {
                         group.addTask {
                             try await part.run(context)
@@ -204,21 +205,11 @@ package struct DoorService: Service {
         }
     }
 
-    /// Shows readers of the lock that the door makes progress.
-    private static func beat(_ lock: FileLock, in path: String) async throws {
+    /// Shows other processes that the door makes progress.
+    private static func renew(_ role: any HeldRole) async throws {
         while true {
-            lock.beat(in: path)
+            _ = try role.renew()
             try await Task.sleep(for: .milliseconds(500))
         }
-    }
-
-    private static func takeLock(_ run: RunDirectory) throws(StoreError) -> FileLock {
-        guard let lock = try run.take(.door, timeout: RunDirectory.releaseTime) else {
-            let holder = run.probe(.door).pid.map { ", process \($0)," } ?? ""
-            throw StoreError(
-                .busy, "another door\(holder) holds \(run.lock(.door)): one is enough for a data directory")
-        }
-        lock.sign("\(getpid())\n")
-        return lock
     }
 }

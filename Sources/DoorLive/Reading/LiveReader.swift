@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Host
+internal import Membership
 internal import NetworkControl
 internal import Queue
 internal import Synchronization
@@ -57,11 +58,11 @@ final class LiveReader {
         if let silence { snapshot.heardAt = now + (.zero - silence) }
         if snapshot.hearsCoordinator { snapshot.asOf = now }
         let coordinator = queue.coordinator
-        snapshot.coordinatorPID = coordinator.pid
+        snapshot.coordinatorPID = coordinator?.pid
         endInterval(now)
         do {
             snapshot.links = try links.overview(
-                queue, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator.isHeld)
+                queue, events.collector, limit: LiveSnapshot.maxLinks, isLive: coordinator != nil)
             let rates = events.collector.second()
             try readStore(bytes: rates.bytes)
             let waiting = snapshot.counts[.new] + snapshot.counts[.error]

@@ -26,7 +26,7 @@ struct StoreFigures: Sendable {
 
     /// Reads the figures, in a time that does not depend on the number of commands. It blocks.
     init(reading queue: QueueAccess) {
-        hasCoordinator = queue.coordinator.isHeld
+        hasCoordinator = queue.coordinator != nil
         let files = queue.fileSizes
         logs = files.map(\.wal)
         size = files.reduce(0) { $0 + $1.database }

@@ -33,9 +33,9 @@
 /// | `seat-NN.lock` | lock of a worker, with its epoch | worker | never |
 /// | `coordinator.pulse`, `door.pulse`, `seat-NN.pulse` | ``LockPulse`` of the holder of the lock | the holder | never |
 /// | `collection-NAME.lock` | lock: its holder writes to the collection | worker; `sluice collection put` | never |
-/// | `begun-SEAT-EPOCH` | ``StartedExecutions`` (EPOCH in hexadecimal) | worker | at its drain, or reaped |
+/// | `begun-SEAT-EPOCH` | intent log of a worker: the executions that it has started (EPOCH in hexadecimal) | worker | at its drain, or reaped |
 /// | `exec-UUID.lock` | lock: a program of this command may run | its guardian | by the guardian, at its end, or by the coordinator |
-/// | `ordered-PID-START` | ``IntentionalKill`` | `up`, coordinator | when the worker is reaped |
+/// | `ordered-PID-START` | note: the process is killed intentionally | `up`, coordinator | when the worker is reaped |
 /// | `events.sock` | events to monitors (XPUB) | coordinator | never |
 /// | `intake.sock` | hints from producers (PULL) | coordinator | never |
 /// | `reports.sock` | hello, heartbeats and transitions of workers (SUB) | coordinator | never |
@@ -121,20 +121,6 @@ package struct RunDirectory: Sendable, Hashable {
     package var presence: String {
         let suffix = "/run"
         return (path.hasSuffix(suffix) ? String(path.dropLast(suffix.count)) : path) + "/presence"
-    }
-
-    /// How long a start waits for the lock of a process that was killed a moment ago: the kernel frees the memory of a
-    /// process before its locks, and the children of a killed `sluice up` end when they see that.
-    package static let releaseTime: Duration = .seconds(3)
-
-    /// Looks whether a lock is held, and by which process, for up to ``releaseTime`` while it is.
-    package func probeUntilReleased(_ lock: Lock, pause: () -> Void = Self.pause) -> LockProbe {
-        let end = MonotonicTime.now + Self.releaseTime
-        while true {
-            let found = probe(lock)
-            guard found.isHeld, MonotonicTime.now < end else { return found }
-            pause()
-        }
     }
 
     /// Waits between two looks at a lock.

@@ -9,7 +9,7 @@ extension WaitExplainer {
     /// reason of their own.
     func admission(_ command: Command) -> WaitReason? {
         let destination = command.destination
-        guard queue.coordinator.isHeld,
+        guard queue.coordinator != nil,
             let link = links.first(where: { $0.destination == destination.text && $0.direction == .up }),
             let wait = link.waits[command.qos]
         else { return nil }

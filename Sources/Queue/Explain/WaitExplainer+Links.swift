@@ -11,7 +11,7 @@ extension WaitExplainer {
         let destination = command.destination
         let since = " for \((now - circuitBreaker.since).shortText) (since \(circuitBreaker.since))"
         let next: String
-        if !queue.coordinator.isHeld {
+        if queue.coordinator == nil {
             next = "A probe goes as soon as a coordinator and a worker run"
         } else if let probe = circuitBreaker.nextProbe {
             next = probe > now ? "The next probe goes in \((probe - now).shortText)" : "The next probe is due now"
@@ -72,7 +72,7 @@ extension WaitExplainer {
     func linkWait(_ command: Command) -> WaitReason? {
         let age = now - command.updatedAt
         let wait = own(command).lazy.compactMap(\.failureWait).first ?? .unpublished
-        guard command.status == .new, command.claim > 0, command.destination != .none, queue.coordinator.isHeld,
+        guard command.status == .new, command.claim > 0, command.destination != .none, queue.coordinator != nil,
             let reason = command.reason, age < wait.longest
         else { return nil }
         return WaitReason(

@@ -85,7 +85,7 @@ package struct WaitExplainer {
         guard isAlive else {
             return WaitReason(
                 "worker", "\(worker) had claimed it and is dead", threshold: "a living worker",
-                remedy: queue.coordinator.isHeld
+                remedy: queue.coordinator != nil
                     ? "The coordinator releases it within a second"
                     : "A coordinator releases it when it starts: “sluice up”")
         }
@@ -135,7 +135,7 @@ package struct WaitExplainer {
         if command.notBefore > now, !isHeldBack { reasons.append(tooEarly(command)) }
         if let reason = try link(command) { reasons.append(reason) }
         if let reason = fullDisk() { reasons.append(reason) }
-        if !queue.coordinator.isHeld {
+        if queue.coordinator == nil {
             reasons.append(
                 WaitReason(
                     "coordinator", "no coordinator is running", threshold: "one",

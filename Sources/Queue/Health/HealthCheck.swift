@@ -2,6 +2,7 @@ internal import Commands
 internal import Console
 internal import Glibc
 package import Host
+internal import Membership
 internal import Store
 
 /// The checks of `sluice doctor`: libraries, permissions, the shards, their logs, and the processes that run.
@@ -88,8 +89,7 @@ package struct HealthCheck {
         if findings.isEmpty, access(directory.path, F_OK) == 0 {
             findings.append(Finding("permissions", .ok, "no other user can read \(directory.path)"))
         }
-        let longest = directory.run.socket(.offers(seat: RunDirectory.Lock.seats.upperBound - 1))
-        if longest.utf8.count > QueueAccess.maxSocketPath {
+        if directory.run.socket(.offers(seat: Role.maxSeats - 1)).utf8.count > QueueAccess.maxSocketPath {
             findings.append(
                 Finding(
                     "sockets", .note,
@@ -271,10 +271,10 @@ package struct HealthCheck {
         let running =
             queue.stalledCoordinator.map(Finding.init(stalled:))
             ?? Finding(
-                "coordinator", coordinator.isHeld ? .ok : .note,
-                coordinator.isHeld
-                    ? "running\(coordinator.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
-        return [running] + sockets(isRunning: coordinator.isHeld) + workers(queue, isRunning: coordinator.isHeld)
+                "coordinator", coordinator != nil ? .ok : .note,
+                coordinator != nil
+                    ? "running\(coordinator?.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
+        return [running] + sockets(isRunning: coordinator != nil) + workers(queue, isRunning: coordinator != nil)
     }
 
     private func sockets(isRunning: Bool) -> [Finding] {

@@ -35,7 +35,7 @@ package struct LinkSource {
     /// - Parameter destinations: of the links; nil: every link.
     private func overview(of destinations: Set<Destination>?, limit: Int?) async throws -> LinkOverview {
         let names = destinations.map { $0.map(\.text).sorted() + [LinkKey(.uplink(""), .up).name] }
-        let isRunning = try await queue.read { queue in queue.coordinator.isHeld }
+        let isRunning = try await queue.read { queue in queue.coordinator != nil }
         let live = isRunning ? try await live(names) : nil
         let (overrides, stored) = try await queue.read { queue in
             let overrides = try queue.overrides().filter { destinations?.contains($0.key) ?? true }

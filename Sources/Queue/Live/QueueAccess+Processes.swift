@@ -1,12 +1,13 @@
 package import Commands
 package import Console
 internal import Glibc
-package import Host
+internal import Host
+package import Membership
 package import NetworkControl
 package import Settings
 package import Store
 
-/// The processes of a data directory, as its locks and its store show them, and the settings that concern them. Shards that
+/// The processes of a data directory, as their roles and the store show them, and the settings that concern them. Shards that
 /// cannot be read are left out.
 extension QueueAccess {
     /// Commands that are listed of each shard.
@@ -14,15 +15,17 @@ extension QueueAccess {
 
     // MARK: Processes
 
-    /// Whether a coordinator runs, and its pid.
-    package var coordinator: LockProbe { directory.run.probe(.coordinator) }
+    var presence: any Presence { directory.presence }
 
-    /// Whether a door runs, and its pid.
-    package var door: LockProbe { directory.run.probe(.door) }
+    /// The coordinator that runs.
+    package var coordinator: Holder? { presence.holder(of: .coordinator) }
+
+    /// The door that runs.
+    package var door: Holder? { presence.holder(of: .door) }
 
     /// The address of the pages of the door that runs; nil while it does not listen.
     package func doorURL() throws(StoreError) -> String? {
-        guard door.isHeld else { return nil }
+        guard door != nil else { return nil }
         return try store.settingsIfUsable(prefix: SettingKey.doorURL)[SettingKey.doorURL]
     }
 
@@ -30,11 +33,11 @@ extension QueueAccess {
     /// - Parameter url: nil while it does not listen.
     package func setDoorURL(_ url: String?) throws(StoreError) { try store.set(SettingKey.doorURL, to: url) }
 
-    /// Whether the worker of a session lives. A coordinator that holds a seat's lock is releasing the
-    /// commands of the worker that died there.
+    /// Whether the worker of a session lives. A coordinator that holds a seat is releasing the commands of the
+    /// worker that died there.
     package func isAlive(_ session: Session) -> Bool {
-        let seat = directory.run.probe(.seat(session.seat))
-        return seat.isHeld && (seat.pid == nil || seat.pid != coordinator.pid)
+        guard let holder = presence.holder(of: .worker(seat: session.seat)) else { return false }
+        return holder.pid == nil || holder.pid != coordinator?.pid
     }
 
     /// Whether the control group of a session's worker is frozen, as far as this process sees it.
@@ -44,7 +47,9 @@ extension QueueAccess {
     }
 
     /// The worker of a session, where it lives and makes no progress.
-    func stalled(_ session: Session) -> StalledProcess? { stalled("worker \(session.seat)", .seat(session.seat)) }
+    func stalled(_ session: Session) -> StalledProcess? {
+        stalled("worker \(session.seat)", .worker(seat: session.seat))
+    }
 
     /// The workers with a session, by seat.
     package func workers() throws(StoreError) -> [WorkerReading] {
@@ -170,7 +175,7 @@ extension QueueAccess {
 
     /// The endpoint of events for other programs. Where the path of the directory is too long for a socket,
     /// it leads through the coordinator's descriptor of the directory.
-    package func eventsEndpoint(coordinator: LockProbe) -> String? {
+    package func eventsEndpoint(coordinator: Holder) -> String? {
         let run = realpath(directory.run.path, nil).flatMap { text in
             defer { free(text) }
             return String(validatingCString: text)

@@ -26,7 +26,7 @@ extension QueueAccess {
         causes.links = links
         causes.workers = workers
         causes.pauses = try pauses()
-        causes.hasCoordinator = coordinator.isHeld
+        causes.hasCoordinator = coordinator != nil
         causes.stalledCoordinator = stalledCoordinator
         causes.limits = RateLimit.parse(try store.settingsIfUsable(prefix: SettingKey.limitPrefix))
         let destinations =

@@ -3,6 +3,7 @@ package import Console
 internal import Dispatch
 internal import Glibc
 internal import Host
+internal import Membership
 package import NetworkControl
 package import Store
 internal import Synchronization
@@ -60,16 +61,15 @@ package struct QueueCondition: Sendable {
 }
 
 extension QueueAccess {
-    /// The coordinator, where it holds its lock and makes no progress.
+    /// The coordinator, where it runs and makes no progress.
     package var stalledCoordinator: StalledProcess? { stalled("coordinator", .coordinator) }
 
-    /// The door, where it holds its lock and makes no progress.
+    /// The door, where it runs and makes no progress.
     package var stalledDoor: StalledProcess? { stalled("door", .door) }
 
-    func stalled(_ name: String, _ lock: RunDirectory.Lock) -> StalledProcess? {
-        StalledProcess(
-            name, directory.run.probe(lock),
-            pulse: LockPulse(path: directory.run.pulse(lock), of: directory.run.lock(lock)))
+    func stalled(_ name: String, _ role: Role) -> StalledProcess? {
+        guard let holder = presence.holder(of: role) else { return nil }
+        return StalledProcess(name, pid: holder.pid, pulse: presence.signOfLife(of: role))
     }
 
     /// Tries the write lock of every shard at once, each for at most a second.

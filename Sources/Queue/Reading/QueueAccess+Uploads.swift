@@ -57,7 +57,7 @@ extension QueueAccess {
     /// How full the spool is; nil where there is none.
     /// - Parameter limits: of the configuration.
     package func spoolFigures(_ limits: UploadLimits) -> SpoolFigures? {
-        SpoolFigures.read(directory, limits) { (try? spoolCheck.run())?.bytes ?? 0 }
+        SpoolFigures.read(directory, limits, hasDoor: door != nil) { (try? spoolCheck.run())?.bytes ?? 0 }
     }
 
     /// Whether the spool is that of this store: the directory under a file system that is not mounted is not.

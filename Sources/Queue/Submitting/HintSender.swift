@@ -1,5 +1,6 @@
 package import Commands
 package import Host
+internal import Membership
 internal import Store
 package import Wire
 package import ZeroMQ
@@ -44,7 +45,7 @@ package struct HintSender: ~Copyable {
     /// Sends hints from a process without a loop. Returns when they have left, or after 100 ms; at once where
     /// no coordinator runs, and where a socket cannot be made.
     package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
-        guard directory.run.probe(.coordinator).isHeld, let run = try? RunDirectoryDescriptor(directory),
+        guard directory.presence.holder(of: .coordinator) != nil, let run = try? RunDirectoryDescriptor(directory),
             let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint")
         else { return }
         let endpoint = run.endpoint(.intake)

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Glibc
 internal import Host
+internal import Membership
 internal import Sluice
 internal import Store
 
@@ -35,11 +36,13 @@ struct BenchRig {
         try workspace.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
     }
 
-    /// Waits until the coordinator has its lock and a worker its session.
+    var hasCoordinator: Bool { directory.presence.holder(of: .coordinator) != nil }
+
+    /// Waits until the coordinator has its role and each worker its session.
     func untilReady(workers: Int) throws {
         try BenchClock.wait("the coordinator and \(workers) workers", seconds: 30) {
             let sessions = (try? store.sessions()) ?? []
-            return directory.run.probe(.coordinator).isHeld && sessions.count >= workers
+            return hasCoordinator && sessions.count >= workers
         }
     }
 

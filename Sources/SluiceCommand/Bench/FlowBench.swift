@@ -91,7 +91,7 @@ struct FlowBench {
         let rig = try BenchRig(workspace)
         defer { rig.clear() }
         let coordinator = try rig.coordinator()
-        try BenchClock.wait("the coordinator", seconds: 30) { rig.directory.run.probe(.coordinator).isHeld }
+        try BenchClock.wait("the coordinator", seconds: 30) { rig.hasCoordinator }
         let flow = try submit(Self.fan(99_998), rig)
         guard let root = try rig.store.flowNodes(flow, after: 0, limit: 1).first else {
             throw ExitError(.internalError, "the flow of a bench has no nodes")

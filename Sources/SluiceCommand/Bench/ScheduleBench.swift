@@ -26,7 +26,7 @@ struct ScheduleBench {
             errors: "\(workspace.path)/schedule-errors")
         try apply.succeed("the apply of the schedules")
         let coordinator = try rig.coordinator()
-        try BenchClock.wait("the coordinator", seconds: 30) { rig.directory.run.probe(.coordinator).isHeld }
+        try BenchClock.wait("the coordinator", seconds: 30) { rig.hasCoordinator }
         BenchClock.sleep(2)
         let idle = (time: BenchClock.now, processor: coordinator.processorTime)
         let left = Double(due * 60_000 - Timestamp.now.milliseconds) / 1000 - 2

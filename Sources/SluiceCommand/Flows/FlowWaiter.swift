@@ -52,7 +52,7 @@ struct FlowWaiter {
 
     private func watchCoordinator() async {
         while !Task.isCancelled {
-            if !client.directory.run.probe(.coordinator).isHeld {
+            if client.access.coordinator == nil {
                 return Diagnostics.say("nothing is running yet; waiting. Start it with “sluice up”")
             }
             try? await Task.sleep(for: .seconds(1))

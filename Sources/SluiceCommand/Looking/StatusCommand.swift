@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
+internal import Membership
 internal import NetworkControl
 internal import Queue
 internal import Settings
@@ -63,9 +64,8 @@ struct StatusCommand: AsyncParsableCommand {
             .init("links", .array(links.map(\.json))),
             .init(
                 "coordinator",
-                !coordinator.isHeld
-                    ? .null
-                    : .object([
+                coordinator.map { coordinator in
+                    .object([
                         .init("pid", coordinator.pid.map { .integer(Int64($0)) } ?? .null),
                         .init(
                             "stalledSince",
@@ -73,15 +73,16 @@ struct StatusCommand: AsyncParsableCommand {
                         .init(
                             "events",
                             queue.eventsEndpoint(coordinator: coordinator).map { .string($0) } ?? .null),
-                    ])),
+                    ])
+                } ?? .null),
             .init(
                 "door",
-                !queue.door.isHeld
-                    ? .null
-                    : .object([
-                        .init("pid", queue.door.pid.map { .integer(Int64($0)) } ?? .null),
+                try queue.door.map { door in
+                    .object([
+                        .init("pid", door.pid.map { .integer(Int64($0)) } ?? .null),
                         .init("url", try queue.doorURL().map { .string($0) } ?? .null),
-                    ])),
+                    ])
+                } ?? .null),
             .init("paused", .array(try queue.pauses().map(\.json))),
             .init("clockHold", try queue.clockHold()?.reading(now: .now, wall: .now) ?? .null),
         ]
@@ -117,16 +118,15 @@ struct StatusCommand: AsyncParsableCommand {
         let counts = try queue.counts()
         let coordinator = queue.coordinator
         Output.line("data         \(queue.directory.path) (\(queue.shardCount) shards)")
-        let pid = coordinator.pid.map { ", pid \($0)" } ?? ""
+        let pid = coordinator?.pid.map { ", pid \($0)" } ?? ""
         let stalled = queue.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }
         Output.line(
-            "coordinator  \(stalled ?? (coordinator.isHeld ? "running\(pid)" : "not running: start it with “sluice up”"))"
+            "coordinator  \(stalled ?? (coordinator != nil ? "running\(pid)" : "not running: start it with “sluice up”"))"
         )
-        if coordinator.isHeld, let endpoint = queue.eventsEndpoint(coordinator: coordinator) {
+        if let coordinator, let endpoint = queue.eventsEndpoint(coordinator: coordinator) {
             Output.line("events       \(endpoint)")
         }
-        let door = queue.door
-        if door.isHeld {
+        if let door = queue.door {
             let facts = [door.pid.map { "pid \($0)" }, try queue.doorURL()].compactMap(\.self)
             let stalled = queue.stalledDoor.map { "\($0.clause); \($0.remedy)" }
             Output.line("door         " + (stalled ?? (["running"] + facts).joined(separator: ", ")))

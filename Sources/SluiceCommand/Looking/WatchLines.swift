@@ -24,7 +24,7 @@ struct WatchLines {
             if topics.isEmpty, frame.starts(with: Self.metrics) { return }
             if asText { Self.showText(frame) } else { Self.show(frame) }
         }
-        if !queue.directory.run.probe(.coordinator).isHeld { Diagnostics.say("waiting for the coordinator") }
+        if queue.coordinator == nil { Diagnostics.say("waiting for the coordinator") }
         let wantsOverview = !asText && (topics.isEmpty || topics.contains { Self.overview.hasPrefix($0) })
         if wantsOverview { startThread(named: "sluice-overview") { look() } }
         while true {

@@ -3,6 +3,7 @@ internal import Console
 internal import Dispatch
 internal import Glibc
 internal import Host
+internal import Membership
 internal import Queue
 internal import Synchronization
 
@@ -112,7 +113,7 @@ final class WatchLive: Sendable {
     private func lookOnce() {
         let coordinator = queue.coordinator
         // Before the second ends, so that the traffic of this second is shown.
-        let links = Result { try overview(queue, isLive: coordinator.isHeld) }
+        let links = Result { try overview(queue, isLive: coordinator != nil) }
         let rates = collector.second()
         let seen: Seen
         do {
@@ -130,8 +131,8 @@ final class WatchLive: Sendable {
         let commands = last.map { max(ended - $0, 0) } ?? 0
         let warnings = queue.problems.map(\.message)
         state.withLock { state in
-            state.hasCoordinator = coordinator.isHeld
-            state.coordinatorPID = coordinator.pid
+            state.hasCoordinator = coordinator != nil
+            state.coordinatorPID = coordinator?.pid
             state.counts = seen.counts
             state.workers = seen.workers
             state.links = seen.links

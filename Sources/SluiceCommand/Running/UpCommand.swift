@@ -5,6 +5,7 @@ internal import Door
 internal import Glibc
 internal import Host
 internal import Logging
+internal import Membership
 internal import Queue
 internal import Store
 internal import Supervision
@@ -58,9 +59,8 @@ struct UpCommand: AsyncParsableCommand {
     var listen: ListenAddress?
 
     func validate() throws {
-        let maxWorkers = RunDirectory.Lock.seats.count
-        guard (0...maxWorkers).contains(workers) else {
-            throw ValidationError("--workers must be from 0 to \(maxWorkers).")
+        guard (0...Role.maxSeats).contains(workers) else {
+            throw ValidationError("--workers must be from 0 to \(Role.maxSeats).")
         }
         guard (1...1024).contains(concurrency) else { throw ValidationError("--concurrency must be from 1 to 1024.") }
     }
@@ -76,9 +76,9 @@ struct UpCommand: AsyncParsableCommand {
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
         let store = try data.store()
-        let lock = directory.run.probeUntilReleased(.coordinator)
-        if lock.isHeld {
-            let pid = lock.pid.map { ", process \($0)" } ?? ""
+        let presence = directory.presence
+        if let holder = presence.remainingHolder(of: .coordinator) {
+            let pid = holder.pid.map { ", process \($0)" } ?? ""
             throw ExitError(
                 .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers with “sluice worker”")
         }
@@ -87,12 +87,12 @@ struct UpCommand: AsyncParsableCommand {
         var options = Supervisor.Options()
         options.gracePeriod = grace.duration + WorkerConfiguration.abandonTimeout + .seconds(5)
         // The URL of an earlier door must not be taken for that of this one. The door itself sets it to nil too, but later.
-        if !directory.run.probe(.door).isHeld { _ = try? store.set(SettingKey.doorURL, to: nil) }
+        if presence.holder(of: .door) == nil { _ = try? store.set(SettingKey.doorURL, to: nil) }
         let isReady: @Sendable (String, Int32) -> Bool = { name, pid in
             switch name {
             case StartupReport.coordinator: watchdog.hasHeardCoordinator
             case StartupReport.door:
-                directory.run.probe(.door).pid == pid && (try? store.setting(SettingKey.doorURL)) ?? nil != nil
+                presence.holder(of: .door)?.pid == pid && (try? store.setting(SettingKey.doorURL)) ?? nil != nil
             default: WorkerInfo.isReady(pid, in: store)
             }
         }
@@ -100,7 +100,7 @@ struct UpCommand: AsyncParsableCommand {
         let startup = Mutex(StartupReport(children: children.map(\.name)))
         var callbacks = Supervisor.Callbacks()
         callbacks.wasReady = isReady
-        callbacks.beforeKill = { IntentionalKill.note(in: directory.run, pid: $0) }
+        callbacks.beforeKill = { presence.noteIntentionalKill(of: $0) }
         callbacks.onExit = { exit in
             startup.withLock { $0.failed(exit.name) }
             if exit.name == StartupReport.coordinator { watchdog.reset() }

@@ -33,7 +33,7 @@ struct PauseWaiter {
                 if !hasSaid { Diagnostics.say("waiting: \(Self.words(running)) running") }
                 hasSaid = true
                 Diagnostics.showStatus { _ in "\(Self.words(running)) running" }
-            } else if MonotonicTime.now - lastSeen >= Self.quiet || !queue.coordinator.isHeld {
+            } else if MonotonicTime.now - lastSeen >= Self.quiet || queue.coordinator == nil {
                 Diagnostics.clearStatus()
                 return
             } else {

@@ -114,7 +114,7 @@ struct CompletionWaiter {
     private func watchCoordinator() async {
         var hasSaid = false
         while !Task.isCancelled {
-            let isRunning = client.directory.run.probe(.coordinator).isHeld
+            let isRunning = client.access.coordinator != nil
             if !isRunning, !hasSaid {
                 hasSaid = true
                 Diagnostics.say("nothing is running yet; waiting. Start it with “sluice up”")

@@ -2,6 +2,7 @@ internal import Commands
 internal import Console
 internal import Door
 internal import Host
+internal import Membership
 internal import Queue
 internal import UploadSpool
 
@@ -26,13 +27,13 @@ struct SpooledDataCheck {
     func findings() -> [Finding] {
         // The check of the shards says why there is no store.
         guard let queue = try? QueueAccess(opening: directory) else { return [] }
-        let door = directory.run.probe(.door)
+        let door = queue.door
         let running =
             queue.stalledDoor.map(Finding.init(stalled:))
             ?? Finding(
-                "door", door.isHeld ? .ok : .note,
-                door.isHeld
-                    ? "running\(door.pid.map { ", pid \($0)" } ?? "")"
+                "door", door != nil ? .ok : .note,
+                door != nil
+                    ? "running\(door?.pid.map { ", pid \($0)" } ?? "")"
                     : "not running: “sluice door” or “sluice up --listen” starts one")
         return [running] + uploads(queue)
     }
@@ -45,7 +46,7 @@ struct SpooledDataCheck {
             // The check of the shards says why one cannot be read.
             try? check.run(shard: shard, into: &result)
         }
-        let figures = SpoolFigures.read(directory, limits) { result.bytes }
+        let figures = SpoolFigures.read(directory, limits, hasDoor: queue.door != nil) { result.bytes }
         let summary =
             "\(result.open) open, \(result.complete) complete; spool \(figures?.summary ?? Figures.bytes(result.bytes))"
         var findings = [Finding("uploads", .ok, summary)]

@@ -7,7 +7,7 @@ package import Host
     internal import Darwin
 #endif
 
-/// The locks and notes of `run/` that are taken and written: with the sentences of the store where one cannot be.
+/// The locks of `run/`, with the sentences of the store where one cannot be taken.
 extension RunDirectory {
     private func target(_ lock: Lock) -> ByteLock.Target? { lock.bytes.map { ByteLock.Target(presence, $0) } }
 
@@ -74,27 +74,7 @@ extension RunDirectory {
     /// Looks at a lock, over half a second: a process that starts has the bytes some microseconds after the file.
     private static let maxLooks = 50
 
-    /// Makes the file of a held lock anew where it was removed or replaced.
-    /// - Returns: whether it was.
-    /// - Throws: where another process may hold the lock now: its holder must end.
-    package func renew(_ held: FileLock, as lock: Lock) throws(StoreError) -> Bool {
-        let path = self.lock(lock)
-        do throws(SystemError) {
-            switch try held.renew(path) {
-            case .unchanged, .delayed: return false
-            case .renewed: return true
-            case .lost: break
-            }
-        } catch {
-            guard error.code == ENOENT else { throw StoreError(error) }
-        }
-        throw StoreError(
-            .missing,
-            "\(path) and \(presence) were removed or replaced while this process held them; it ends, because another "
-                + "process may hold them now. Leave the files of a data directory in place.")
-    }
-
-    // MARK: Programs and notes
+    // MARK: Programs
 
     /// The lock that the guardian of a program holds, by the command.
     package func execLock(_ id: CommandID) -> String { "\(path)/\(Self.execLockPrefix)\(id).lock" }
@@ -125,19 +105,9 @@ extension RunDirectory {
     }
 
     static let execLockPrefix = "exec-"
-    static let startedExecutionsPrefix = "begun-"
-    static let intentionalKillPrefix = "ordered-"
-
-    func startedExecutions(seat: Int, epoch: Int64) -> String {
-        "\(path)/\(Self.startedExecutionsPrefix)\(seat)-\(String(epoch, radix: 16))"
-    }
-
-    func intentionalKill(pid: Int32, startTime: Int64) -> String {
-        "\(path)/\(Self.intentionalKillPrefix)\(pid)-\(startTime)"
-    }
 
     /// Paths of the files whose names begin with `prefix`.
-    func files(prefix: String) throws(StoreError) -> [String] {
+    package func files(prefix: String) throws(StoreError) -> [String] {
         try DataDirectory.names(path).filter { $0.hasPrefix(prefix) }.map { "\(path)/\($0)" }
     }
 }

@@ -44,7 +44,7 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
         released: (Effects) -> Void
     ) {
         let effects = withState { state in

@@ -38,12 +38,12 @@ package protocol ExecutionStore: ShardedStore {
     ///   - charges: false where the death was intentional or came with a reboot; then no command is charged or
     ///     suspected.
     ///   - started: the executions that the worker had started; nil where they are not known, and all may
-    ///     have been started. See ``StartedExecutions``.
+    ///     have been started.
     ///   - reason: why the commands are released, in a sentence.
     ///   - released: called after the commit of each shard, with its transitions, and the commands that may run
     ///     again at once.
     func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
         released: (Effects) -> Void
     ) throws(StoreError)
 }
@@ -57,5 +57,18 @@ extension ExecutionStore {
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         try apply({ writes }, shard: shard, seat: seat, epoch: epoch, now: now, timeout: timeout)
+    }
+}
+
+/// The executions that a dead worker had started, by its intent log, and whose ends are not committed.
+package struct StartedExecutions: Sendable, Equatable {
+    /// Each of these may have caused the death.
+    package var executing: Set<CommandID> = []
+    /// Bytes of these may have left, but they did not run when the worker died.
+    package var ended: Set<CommandID> = []
+
+    package init(executing: Set<CommandID> = [], ended: Set<CommandID> = []) {
+        self.executing = executing
+        self.ended = ended
     }
 }

@@ -78,7 +78,7 @@ extension SQLiteStore {
     private enum ReapPhase: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
         released: (Effects) -> Void
     ) throws(StoreError) {
         var found: [(shard: Shard, phase: ReapPhase)] = []
@@ -128,7 +128,7 @@ extension SQLiteStore {
 extension Shard {
     /// Reaps one shard, in one transaction.
     fileprivate func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, suspects: Int, reason: String,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, suspects: Int, reason: String,
         now: Timestamp
     ) throws(StoreError) -> Effects {
         let (own, others) = try change(timeout: WriteTimeout.background) { connection throws(StoreError) in

@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Membership
 internal import Operations
 internal import Store
 internal import Synchronization
@@ -144,12 +145,12 @@ extension Executor.State {
         guard let gone = slots.held.lost(id, claim: claim) else { return }
         gone.sent?.resume(returning: false)
         if let task = gone.run?.task { cancellations.append(task) }
-        if isInStore, let entry = gone.run?.logEntry { startedExecutions?.end(entry) }
+        if isInStore, let entry = gone.run?.logEntry { intentLog?.end(entry) }
         retire(gone, clearsLog: !isInStore)
     }
 
     fileprivate mutating func retire(_ gone: HeldCommands.Gone, clearsLog: Bool = true) {
-        if clearsLog, let entry = gone.run?.logEntry { startedExecutions?.clear(entry) }
+        if clearsLog, let entry = gone.run?.logEntry { intentLog?.clear(entry) }
         for continuation in gone.run?.checkpoints ?? [] { continuation.resume(returning: false) }
         let (reading, before) = gone.execution.meter.take()
         let link = LinkName(destination: gone.execution.command.destination, direction: reading.direction)

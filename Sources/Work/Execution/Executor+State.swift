@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Membership
 internal import Operations
 internal import Store
 
@@ -36,16 +37,16 @@ extension Executor.State {
         if case .failure = outcome { lastSuccess = successes[destination] }
         guard let ended = slots.held.ended(execution, outcome, lastSuccess: lastSuccess) else { return }
         if case .success = ended.result, destination != .none { successes[destination] = .now }
-        if let entry = ended.logEntry { startedExecutions?.end(entry) }
+        if let entry = ended.logEntry { intentLog?.end(entry) }
         writes.append(.end(execution.id, claim: execution.claim, ended.result))
     }
 
     /// - Returns: its entry in the log of started executions; nil where there is no log.
     mutating func logStart(of id: CommandID) -> Int? {
-        guard let log = startedExecutions else { return nil }
+        guard let log = intentLog else { return nil }
         if let entry = log.begin(id) { return entry }
         log.remove()
-        startedExecutions = nil
+        intentLog = nil
         // From now on a claim counts as a start.
         slots.maxSuspects = 1
         return nil

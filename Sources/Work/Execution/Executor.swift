@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Membership
 internal import Operations
 internal import Store
 internal import Synchronization
@@ -26,7 +27,7 @@ final class Executor: Sendable {
         /// Tasks to cancel at the end of this round of changes.
         var cancellations: [Task<Void, Never>] = []
         /// The log of started executions; nil where it cannot be kept.
-        var startedExecutions: StartedExecutions?
+        var intentLog: IntentLog?
         /// For the committers, at the end of this round of changes.
         var writes: [ExecutionWrite] = []
         /// For the coordinator.
@@ -70,7 +71,7 @@ final class Executor: Sendable {
     ///   - publish: sends an event of an execution, from any thread.
     init(
         registry: OperationRegistry, committers: [ExecutionCommitter], concurrency: Int, logger: Logger,
-        startedExecutions: sending StartedExecutions?, references: PayloadReferences? = nil,
+        intentLog: sending IntentLog?, references: PayloadReferences? = nil,
         uploads: SpooledUploads? = nil,
         operationExecutor: (any TaskExecutor)? = nil, observer: (any ExecutionObserver)? = nil,
         wakeReporter: @escaping @Sendable () -> Void,
@@ -86,9 +87,9 @@ final class Executor: Sendable {
         self.publish = publish
         self.operationExecutor = operationExecutor
         var slots = SlotScheduler(concurrency: concurrency)
-        if startedExecutions == nil { slots.maxSuspects = 1 }
+        if intentLog == nil { slots.maxSuspects = 1 }
         outbox = Mutex(Outbox(state: slots.state))
-        combiner = FlatCombiner(State(slots: slots, startedExecutions: startedExecutions))
+        combiner = FlatCombiner(State(slots: slots, intentLog: intentLog))
     }
 
     // MARK: From the loop

@@ -34,7 +34,7 @@ package final class LocalWorker: Sendable {
         let limiter = CommitLimiter()
         let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
         let executor = Executor(
-            registry: registry, committers: committers, concurrency: 1, logger: logger, startedExecutions: nil,
+            registry: registry, committers: committers, concurrency: 1, logger: logger, intentLog: nil,
             references: PayloadReferences(store: store), operationExecutor: Self.threads, observer: observer,
             wakeReporter: {})
         for (shard, committer) in committers.enumerated() {

@@ -146,7 +146,7 @@ actor WorkerLink {
         if now >= nextReport {
             nextReport = Self.nextReport(after: now)
             configuration.beat()
-            seat.run(descriptor: runDescriptor)
+            seat.run()
             executor.tick(now: now)
             send(.state(executor.workerState))
             send(.commitTime(executor.commitTime))

@@ -1,6 +1,7 @@
 internal import Commands
 package import Host
 package import Logging
+internal import Membership
 package import Operations
 internal import ServiceLifecycle
 package import Store
@@ -37,8 +38,8 @@ package final class WorkerService: Service {
 
     /// - Throws: ``StoreError`` `.missing` where the files that prove that this worker lives were removed.
     package func run() async throws {
-        let seat = try Seat.take(in: directory.run)
-        let session = seat.session()
+        let seat = try directory.presence.takeSeat()
+        let session = seat.session
         let sessions = try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try ShardSessions(session, in: store)
         }
@@ -47,9 +48,7 @@ package final class WorkerService: Service {
         defer { loop.stop() }
         let loss = PresenceLoss()
         let (stops, stop) = AsyncStream<Void>.makeStream()
-        let upkeep = SeatUpkeep(
-            run: directory.run, seat: seat.number, lock: seat.lock, loss: loss, logger: logger,
-            stop: { stop.finish() })
+        let upkeep = SeatUpkeep(seat: seat, loss: loss, logger: logger, stop: { stop.finish() })
         let link = try await loop.run { [directory, configuration, logger] in
             Result {
                 try WorkerLink(
@@ -61,16 +60,15 @@ package final class WorkerService: Service {
         let limiter = CommitLimiter()
         let commitMeter = CommitMeter()
         let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
-        let startedExecutions = StartedExecutions(
-            in: directory.run, seat: seat.number, epoch: session.epoch,
+        let intentLog = seat.openIntentLog(
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
-        if startedExecutions == nil {
+        if intentLog == nil {
             logger.warning(
                 "The log of started executions cannot be kept; a death of this worker puts more commands in doubt.")
         }
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
-            startedExecutions: startedExecutions, references: PayloadReferences(store: store),
+            intentLog: intentLog, references: PayloadReferences(store: store),
             uploads: SpooledUploads(store, directory: directory.resolved.uploads),
             operationExecutor: configuration.operationsMayBlock
                 ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
@@ -97,17 +95,17 @@ package final class WorkerService: Service {
         await link.start(executor: executor)
         logger.info(
             "Worker ready.",
-            metadata: ["seat": "\(seat.number)", "concurrency": "\(configuration.concurrency)"])
-        onPhase(seat.number, .ready)
+            metadata: ["seat": "\(session.seat)", "concurrency": "\(configuration.concurrency)"])
+        onPhase(session.seat, .ready)
 
         await untilAskedToStop(link, stops, stop)
-        onPhase(seat.number, .draining)
+        onPhase(session.seat, .draining)
         // Another worker may have the seat.
         if loss.error != nil { executor.stopAll() }
         guard await drain(executor) else {
-            // The lock of the seat is held for as long as this process lives, so no other worker runs these commands
-            // beside the operations that go on.
-            _ = Unmanaged.passRetained(seat.lock)
+            // The seat is held for as long as this process lives, so no other worker runs these commands beside the
+            // operations that go on.
+            _ = Unmanaged<AnyObject>.passRetained(seat)
             throw OperationsDidNotStop(types: await runningTypes(executor), grace: configuration.grace)
         }
         executor.close()
@@ -117,9 +115,9 @@ package final class WorkerService: Service {
         try await BlockingPool.shared.run { [store] () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
-        StartedExecutions.remove(in: directory.run, seat: session.seat, epoch: session.epoch)
-        logger.info("Worker drained.", metadata: ["seat": "\(seat.number)"])
-        withExtendedLifetime(seat.lock) {}
+        seat.removeIntentLog()
+        logger.info("Worker drained.", metadata: ["seat": "\(session.seat)"])
+        withExtendedLifetime(seat) {}
         if let error = loss.error { throw error }
     }
 

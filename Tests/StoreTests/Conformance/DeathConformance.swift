@@ -5,7 +5,7 @@ import Testing
 @Suite struct DeathConformance {
     private static func reap(
         _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, charges: Bool = true,
-        started: StartedExecutions.Reading? = nil
+        started: StartedExecutions? = nil
     ) throws -> [StatusEvent] {
         var events: [StatusEvent] = []
         var ready: [ReadyCommand] = []

@@ -38,17 +38,6 @@ import Testing
         withExtendedLifetime(held) {}
     }
 
-    @Test func `a start waits for a lock that is being given up`() throws {
-        var held = try run.take(.coordinator)
-        #expect(held != nil)
-        var pauses = 0
-        let found = run.probeUntilReleased(.coordinator) {
-            pauses += 1
-            if pauses == 3 { held = nil }
-        }
-        #expect(!found.isHeld && pauses == 3)
-    }
-
     @Test func `a healthy process of Sluice is not called a stranger that is to be ended`() {
         let own = ShardWriter(name: "process 12 (sluice)", isStopped: false, isOwn: true)
         let sentence = ShardWriter.sentence(own)

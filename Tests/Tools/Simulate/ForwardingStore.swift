@@ -139,7 +139,7 @@ extension ForwardingStore {
         try target.settle(shard: shard, now: now, limit: limit)
     }
     func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions.Reading?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
         released: (Effects) -> Void
     ) throws(StoreError) {
         try target.reap(

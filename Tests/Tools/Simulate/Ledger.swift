@@ -65,9 +65,9 @@ final class Ledger: Sendable {
     }
 
     /// The log of started executions that a process has left.
-    func started(by process: Int) -> StartedExecutions.Reading {
+    func started(by process: Int) -> StartedExecutions {
         state.withLock { state in
-            var reading = StartedExecutions.Reading()
+            var reading = StartedExecutions()
             for (id, executions) in state.executions {
                 guard let last = executions.last(where: { $0.process == process }) else { continue }
                 if last.hasEnded { reading.ended.insert(id) } else { reading.executing.insert(id) }

@@ -223,7 +223,7 @@ final class World {
         release(of: worker, started)
     }
 
-    private func release(of worker: SimulatedWorker, _ started: StartedExecutions.Reading? = nil) {
+    private func release(of worker: SimulatedWorker, _ started: StartedExecutions? = nil) {
         store.reap(
             seat: Self.seat, epoch: worker.process.epoch, charges: random.chance(0.8), started: started,
             reason: "its worker died", now: .now

@@ -1,13 +1,14 @@
 import Commands
 import Host
 import Logging
+import Operations
 import Store
 import Synchronization
 import TestSupport
 import Testing
 import Wire
 
-@testable import Operations
+@testable import Membership
 @testable import Work
 
 /// An operation with closures of the test.
@@ -34,10 +35,10 @@ final class Bench: Sendable {
     private let offered = Mutex<Int64>(0)
 
     /// - Parameters:
-    ///   - startedExecutions: the directory of the log of started executions; nil: there is none.
+    ///   - intentLog: the directory of the log of started executions; nil: there is none.
     ///   - spoils: whether a commit with this write fails for good.
     init(
-        _ operations: [Scripted], concurrency: Int = 4, startedExecutions directory: String? = nil,
+        _ operations: [Scripted], concurrency: Int = 4, intentLog directory: String? = nil,
         operationExecutor: (any TaskExecutor)? = nil,
         spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
     ) throws {
@@ -47,14 +48,14 @@ final class Bench: Sendable {
         let session = session
         let committers = (0..<2).map { ExecutionCommitter(shard: $0, limiter: CommitLimiter()) }
         self.committers = committers
-        var startedExecutions: StartedExecutions?
+        var intentLog: IntentLog?
         if let directory {
-            startedExecutions = StartedExecutions(
+            intentLog = IntentLog(
                 in: RunDirectory(path: directory), seat: session.seat, epoch: session.epoch, capacity: 16)
         }
         let executor = Executor(
             registry: OperationRegistry(operations), committers: committers, concurrency: concurrency,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, startedExecutions: startedExecutions,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, intentLog: intentLog,
             references: PayloadReferences(store: store), operationExecutor: operationExecutor, wakeReporter: {})
         self.executor = executor
         for (shard, committer) in committers.enumerated() {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
+@testable import Membership
 @testable import Operations
 @testable import Work
 
@@ -300,7 +301,7 @@ import Wire
     @Test func `an end that cannot be written stays in the log of started executions`() async throws {
         let directory = try TemporaryDirectory("started")
         defer { directory.remove() }
-        let bench = try Bench([Scripted(type: "a")], startedExecutions: directory.path) {
+        let bench = try Bench([Scripted(type: "a")], intentLog: directory.path) {
             if case .end = $0 { true } else { false }
         }
         let id = try bench.submit("a", idempotent: false)
@@ -309,8 +310,8 @@ import Wire
         await bench.executor.idle()
         #expect(try bench.command(id).status == .sent)
         #expect(
-            StartedExecutions.read(in: RunDirectory(path: directory.path), seat: 0, epoch: 5)
-                == StartedExecutions.Reading(ended: [id]))
+            IntentLog.read(in: RunDirectory(path: directory.path), seat: 0, epoch: 5)
+                == StartedExecutions(ended: [id]))
         await bench.close()
     }
 

@@ -1,10 +1,9 @@
 import Commands
 import Host
-import Store
 import TestSupport
 import Testing
 
-@testable import Coordination
+@testable import Membership
 
 @Suite struct CoordinatorEpochTests {
     private let now = Timestamp(milliseconds: 1_772_368_496_000)

@@ -2,6 +2,7 @@ internal import CLinux
 package import Commands
 internal import Glibc
 package import Host
+internal import Store
 
 /// The intent log of a worker: the executions that it has started, in a memory-mapped file. The file outlives
 /// `kill -9`, and an entry costs a store to memory where a transaction would cost a flush.
@@ -13,20 +14,7 @@ package import Host
 ///
 /// The file is `run/begun-<seat>-<epoch>`. Each entry has 24 bytes: the UUID, and a 64-bit state: 0 free, 1
 /// executing, 2 ended but not committed.
-package final class StartedExecutions {
-    /// The entries of a dead worker.
-    package struct Reading: Sendable, Equatable {
-        /// Each of these may have caused the death.
-        package var executing: Set<CommandID> = []
-        /// Bytes of these may have left, but they did not run when the worker died.
-        package var ended: Set<CommandID> = []
-
-        package init(executing: Set<CommandID> = [], ended: Set<CommandID> = []) {
-            self.executing = executing
-            self.ended = ended
-        }
-    }
-
+package final class IntentLog {
     private enum State: UInt64 {
         case free = 0
         case executing = 1
@@ -44,7 +32,7 @@ package final class StartedExecutions {
     /// - Parameter capacity: the maximum number of executions whose end is not committed.
     /// - Returns: nil where that is not possible. The worker then runs without a log.
     package init?(in run: RunDirectory, seat: Int, epoch: Int64, capacity: Int) {
-        path = run.startedExecutions(seat: seat, epoch: epoch)
+        path = run.intentLog(seat: seat, epoch: epoch)
         size = Self.stride * capacity
         let descriptor = clinux_open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -90,8 +78,8 @@ package final class StartedExecutions {
     package func remove() { unlink(path) }
 
     /// The entries of a dead worker; nil where there is no log.
-    package static func read(in run: RunDirectory, seat: Int, epoch: Int64) -> Reading? {
-        let descriptor = clinux_open(run.startedExecutions(seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
+    static func read(in run: RunDirectory, seat: Int, epoch: Int64) -> StartedExecutions? {
+        let descriptor = clinux_open(run.intentLog(seat: seat, epoch: epoch), O_RDONLY | O_CLOEXEC, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var facts = stat()
@@ -99,7 +87,7 @@ package final class StartedExecutions {
         var words = [UInt64](repeating: 0, count: Int(facts.st_size) / 8)
         let count = words.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
         guard count == words.count * 8 else { return nil }
-        var reading = Reading()
+        var reading = StartedExecutions()
         for first in Swift.stride(from: 0, to: words.count - 2, by: 3) {
             let id = CommandID(high: words[first], low: words[first + 1])
             switch State(rawValue: words[first + 2]) {
@@ -113,34 +101,15 @@ package final class StartedExecutions {
     }
 
     /// Deletes the file of a worker that has drained.
-    package static func remove(in run: RunDirectory, seat: Int, epoch: Int64) {
-        unlink(run.startedExecutions(seat: seat, epoch: epoch))
+    static func remove(in run: RunDirectory, seat: Int, epoch: Int64) {
+        unlink(run.intentLog(seat: seat, epoch: epoch))
     }
-
 }
 
-/// The files that workers have in `run/` beyond their locks: logs of started executions, and notes of intentional kills.
-package struct WorkerNotes {
-    private let run: RunDirectory
-    private let files: [String]
+extension RunDirectory {
+    static let intentLogPrefix = "begun-"
 
-    /// Lists them. The sessions are read afterwards, because a worker opens its session before a file of it is made.
-    package init(in run: RunDirectory) throws(StoreError) {
-        self.run = run
-        files =
-            try run.files(prefix: RunDirectory.startedExecutionsPrefix)
-            + run.files(prefix: RunDirectory.intentionalKillPrefix)
-    }
-
-    /// Deletes the files of workers without a session: they have nothing left to release.
-    package func removeStale(_ sessions: CompleteSessions) {
-        let known = Set(
-            sessions.all.flatMap {
-                [
-                    run.startedExecutions(seat: $0.seat, epoch: $0.epoch),
-                    run.intentionalKill(pid: $0.pid, startTime: $0.startTime),
-                ]
-            })
-        for path in files where !known.contains(path) { unlink(path) }
+    func intentLog(seat: Int, epoch: Int64) -> String {
+        "\(path)/\(Self.intentLogPrefix)\(seat)-\(String(epoch, radix: 16))"
     }
 }

@@ -1,15 +1,15 @@
-package import Commands
+internal import Commands
 internal import Glibc
-package import Host
-package import Store
+internal import Host
+internal import Store
 
 /// The number of a coordinator. Workers obey the greatest that they have heard, so it grows with each start.
 ///
 /// A file in `run/`, not a row of a shard: a damaged shard does not set it back. The workers that have heard
 /// it end with the machine, so it is not synced.
-package enum CoordinatorEpoch {
+enum CoordinatorEpoch {
     /// Returns a number that is greater than all before. Hold the coordinator's lock.
-    package static func next(in run: RunDirectory, now: Timestamp) throws(StoreError) -> Int64 {
+    static func next(in run: RunDirectory, now: Timestamp) throws(StoreError) -> Int64 {
         let path = run.coordinatorEpoch
         let descriptor: CInt
         do throws(SystemError) {
