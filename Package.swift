@@ -382,7 +382,12 @@ let package = Package(
                 "TestSupport",
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
-        tests("Membership", ["Membership", "Commands", "Host", "Store", "TestSupport", "ZeroMQ"]),
+        // A process that has a role of an installation, and may be killed.
+        .executableTarget(
+            name: "RoleHolder", dependencies: ["Membership", "Commands", "Host", "Store"],
+            path: "Tests/Tools/RoleHolder",
+            swiftSettings: swiftSettings, linkerSettings: lean),
+        tests("Membership", ["Membership", "RoleHolder", "Commands", "Host", "Store", "TestSupport", "ZeroMQ"]),
         tests(
             "Work",
             ["Operations", "Work", "Commands", "Host", "Membership", "Store", "Wire", "ZeroMQ", "TestSupport"]),

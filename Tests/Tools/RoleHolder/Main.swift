@@ -1,0 +1,48 @@
+import Commands
+import Glibc
+import Host
+import Membership
+import Store
+
+/// A process that has a role of an installation until it is killed, and gives signs of life.
+///
+/// ```
+/// RoleHolder DATA coordinator|door
+/// RoleHolder DATA seats COUNT     prints SEAT EPOCH START-TIME of each
+/// ```
+/// It prints `ready` when it has the role.
+@main enum RoleHolder {
+    static func main() throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count > 2 else {
+            print("usage: RoleHolder DATA coordinator|door|seats …")
+            exit(64)
+        }
+        let presence = DataDirectory(path: arguments[1]).presence
+        var roles: [any HeldRole] = []
+        switch arguments[2] {
+        case "coordinator": roles.append(try presence.takeCoordination(now: .now))
+        case "door": roles.append(try presence.takeDoor())
+        default:
+            raiseDescriptorLimit()
+            for _ in 0..<(arguments.count > 3 ? Int(arguments[3]) ?? 1 : 1) {
+                let seat = try presence.takeSeat()
+                print(seat.session.seat, seat.session.epoch, seat.session.startTime)
+                roles.append(seat)
+            }
+        }
+        print("ready")
+        fflush(nil)
+        while true {
+            for role in roles { _ = try role.renew() }
+            usleep(50_000)
+        }
+    }
+
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
