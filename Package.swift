@@ -384,7 +384,7 @@ let package = Package(
             ]),
         // A process that has a role of an installation, and may be killed.
         .executableTarget(
-            name: "RoleHolder", dependencies: ["Membership", "Commands", "Host", "Store"],
+            name: "RoleHolder", dependencies: ["Membership", "Commands", "Host", "Store", "ZeroMQ"],
             path: "Tests/Tools/RoleHolder",
             swiftSettings: swiftSettings, linkerSettings: lean),
         tests("Membership", ["Membership", "RoleHolder", "Commands", "Host", "Store", "TestSupport", "ZeroMQ"]),
@@ -488,7 +488,8 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
-        tests("Sluice", ["Commands", "Host", "Queue", "Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
+        tests(
+            "Sluice", ["Commands", "Host", "Membership", "Queue", "Sluice", "Store", "Wire", "ZeroMQ", "TestSupport"]),
         tests("SluiceTesting", ["SluiceTesting", "TestSupport"]),
         tests("ExampleQuotes", ["ExampleQuotes", "SluiceTesting", "TestSupport"]),
         tests("FlowText", ["FlowText", "Commands", "TestSupport"]),

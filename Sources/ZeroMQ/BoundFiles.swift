@@ -1,9 +1,9 @@
 internal import Host
 
 /// The files of bound sockets. Peers that are connected keep their connections when a file is removed, but no
-/// other can connect, so the socket is bound anew. Confined to the loop of the sockets.
-package final class BoundFiles {
-    private struct Entry {
+/// other can connect, so the socket is bound anew. Used on the loop of the sockets.
+package struct BoundFiles: Sendable {
+    private struct Entry: Sendable {
         weak var core: SocketCore?
         var endpoint: Endpoint
         /// Nil where the file was gone right after the bind.
@@ -14,8 +14,10 @@ package final class BoundFiles {
 
     package init() {}
 
+    package var isEmpty: Bool { entries.isEmpty }
+
     /// Binds a socket to an `ipc` endpoint.
-    package func bind(_ socket: borrowing Socket, _ endpoint: Endpoint) throws(ZeroMQError) {
+    package mutating func bind(_ socket: borrowing Socket, _ endpoint: Endpoint) throws(ZeroMQError) {
         let core = socket.checked()
         try core.bind(endpoint)
         entries.removeAll { $0.core == nil || $0.endpoint == endpoint }
@@ -24,7 +26,7 @@ package final class BoundFiles {
 
     /// Binds the sockets anew whose files were removed or replaced. Connections stay as they are.
     /// - Returns: the paths of these files.
-    package func bindMissing() throws(ZeroMQError) -> [String] {
+    package mutating func bindMissing() throws(ZeroMQError) -> [String] {
         var paths: [String] = []
         for index in entries.indices {
             let entry = entries[index]

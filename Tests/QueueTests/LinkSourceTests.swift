@@ -1,6 +1,7 @@
 import Commands
 import Glibc
 import Host
+import Membership
 import NetworkControl
 import Store
 import TestSupport
@@ -110,16 +111,16 @@ private actor StandInCoordinator {
         self.links = links
         context = try Context()
         loop = try PollLoop(name: "stand-in")
-        let endpoint = Endpoint.ipc(path: rig.directory.run.socket(.events))
-        try await loop.run { try self.assumeIsolated { try $0.bind(endpoint) } }
+        let endpoints = try rig.directory.endpoints.open()
+        try await loop.run { try self.assumeIsolated { try $0.bind(endpoints) } }
     }
 
-    private func bind(_ endpoint: Endpoint) throws {
+    private func bind(_ endpoints: any OpenEndpoints) throws {
         var options = Socket.Options()
         options.sendHighWaterMark = 0
         options.verboseSubscriptions = true
         let socket = try Socket(.extendedPublish, context: context, loop: loop, options: options)
-        try socket.bind(endpoint)
+        try endpoints.bind(socket, as: .events)
         loop.whenReadable(socket) { [weak self] in self?.assumeIsolated { $0.receive() } }
         self.socket = consume socket
     }

@@ -1,5 +1,6 @@
 import Glibc
 import Host
+import Membership
 import Sluice
 import Store
 import Synchronization
@@ -90,14 +91,14 @@ final class Stage: @unchecked Sendable {
     init(_ directory: DataDirectory) async throws {
         loop = try PollLoop(name: "stage")
         context = try Context()
-        let run = directory.run
+        let endpoints = try directory.endpoints.open()
         try await loop.run { () throws(ZeroMQError) in
             let intake = try Socket(.pull, context: self.context, loop: self.loop)
-            try intake.bind(.ipc(path: run.socket(.intake)))
+            try endpoints.bind(intake, as: .intake)
             var options = Socket.Options()
             options.verboseSubscriptions = true
             let events = try Socket(.extendedPublish, context: self.context, loop: self.loop, options: options)
-            try events.bind(.ipc(path: run.socket(.events)))
+            try endpoints.bind(events, as: .events)
             self.loop.whenReadable(intake) { [weak self] in self?.takeHints() }
             self.loop.whenReadable(events) { [weak self] in self?.takeSubscriptions() }
             self.intake = consume intake

@@ -1,4 +1,5 @@
 import Host
+import Membership
 import Sluice
 import Store
 import Synchronization
@@ -217,7 +218,7 @@ import ZeroMQ
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
             let context = try Context()
             let lane = try SubmitBatcher(
-                store: rig.store, hints: .socket(.ipc(path: rig.directory.run.socket(.intake)), context))
+                store: rig.store, hints: .socket(try rig.directory.endpoints.open(), context))
             lane.start()
             await lane.close()
             // As from a task that had come as far as this when the client was closed.

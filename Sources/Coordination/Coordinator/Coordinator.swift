@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Logging
+internal import Membership
 internal import NetworkControl
 internal import Store
 internal import Wire
@@ -79,7 +80,7 @@ actor Coordinator: LoopCallbackOwner {
         self.environment = environment
         loop = environment.loop
         callbacks = environment.callbacks
-        let sockets = try SocketBinder(loop: environment.loop, runDirectory: environment.runDirectory)
+        let sockets = try SocketBinder(loop: environment.loop, endpoints: environment.endpoints)
         reports = try sockets.bind(.subscribe, .reports)
         try reports.subscribe()
         intake = try sockets.bind(.pull, .intake)

@@ -12,6 +12,7 @@ struct CoordinatorEnvironment {
     let files: (any StoreMaintenance)?
     let configuration: CoordinatorConfiguration
     let presence: any Presence
+    let endpoints: any Endpoints
     /// Has the record of the clock, and the locks of programs.
     let runDirectory: RunDirectory
     let role: any HeldCoordination
@@ -34,6 +35,7 @@ struct CoordinatorEnvironment {
         self.files = files
         self.configuration = configuration
         presence = directory.presence
+        endpoints = directory.endpoints
         runDirectory = directory.run
         self.role = role
         self.logger = logger

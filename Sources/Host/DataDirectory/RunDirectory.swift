@@ -4,8 +4,7 @@
     internal import Darwin
 #endif
 
-/// `run/` of a data directory: the locks, notes and sockets of the processes that work on it. Every name in
-/// it is made here.
+/// `run/` of a data directory: the locks, notes and sockets of the processes that work on it.
 ///
 /// A lock is a flock(2), which ends with its process; the file itself stays. A socket's file stays too, and the
 /// next bind replaces it. Nothing in `run/` is needed to read the store: where a note is lost, the processes
@@ -45,32 +44,6 @@ package struct RunDirectory: Sendable, Hashable {
     package let path: String
 
     package init(path: String) { self.path = path }
-
-    /// A socket that the coordinator binds.
-    package enum Socket: Sendable, Hashable {
-        case events
-        case intake
-        case reports
-        case control
-        case offers(seat: Int)
-
-        /// Those that a running coordinator has from its start.
-        package static let ofCoordinator: [Socket] = [.events, .intake, .reports, .control]
-
-        /// The name of its file.
-        package var name: String {
-            switch self {
-            case .events: "events.sock"
-            case .intake: "intake.sock"
-            case .reports: "reports.sock"
-            case .control: "control.sock"
-            case .offers(let seat): "worker-\(seat).sock"
-            }
-        }
-    }
-
-    /// The path of a socket.
-    package func socket(_ socket: Socket) -> String { "\(path)/\(socket.name)" }
 
     // MARK: Locks
 

@@ -1,4 +1,6 @@
+internal import Glibc
 package import Host
+internal import Membership
 package import Store
 internal import Synchronization
 package import Wire
@@ -19,7 +21,7 @@ public final class SluiceClient: Sendable {
     package let registry: OperationRegistry
     private let context: Context
     /// Nil: there is no coordinator.
-    private let run: RunDirectoryDescriptor?
+    private let endpoints: (any OpenEndpoints)?
     /// The wall clock of the rows that it writes.
     package let clock: @Sendable () -> Timestamp
     let batcher: SubmitBatcher
@@ -53,12 +55,15 @@ public final class SluiceClient: Sendable {
         threads = QueueThreads(store)
         self.registry = registry
         clock = { .now }
+        let endpoints: any OpenEndpoints
+        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+            throw StoreError(error.code == EMFILE ? .exhausted : .failed, error.description)
+        }
+        self.endpoints = endpoints
         do throws(ZeroMQError) {
-            let run = try RunDirectoryDescriptor(directory)
-            self.run = run
             context = try Context()
             batcher = try SubmitBatcher(
-                store: store, hints: .socket(run.endpoint(.intake), context), clock: clock)
+                store: store, hints: .socket(endpoints, context), clock: clock)
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -79,7 +84,7 @@ public final class SluiceClient: Sendable {
         threads = QueueThreads(store)
         self.registry = registry
         self.clock = clock
-        run = nil
+        endpoints = nil
         do throws(ZeroMQError) {
             context = try Context()
             batcher = try SubmitBatcher(store: store, hints: .process(hint), clock: clock)
@@ -196,7 +201,7 @@ public final class SluiceClient: Sendable {
             case .unopened: break
             }
             do throws(ZeroMQError) {
-                let made = try EventSubscriber(store: store, endpoint: run?.endpoint(.events), context: context)
+                let made = try EventSubscriber(store: store, endpoints: endpoints, context: context)
                 subscriber = .open(made)
                 return .success(made)
             } catch {

@@ -1,4 +1,5 @@
 package import Host
+internal import Membership
 internal import Store
 internal import ZeroMQ
 
@@ -6,7 +7,7 @@ internal import ZeroMQ
 /// Goes on when the coordinator restarts; see ``EventSocket`` for a reader that is slow.
 package actor EventFeed {
     private let loop: PollLoop
-    private let run: RunDirectoryDescriptor
+    private let endpoints: any OpenEndpoints
     private let context: Context
     private var socket: EventSocket?
 
@@ -20,8 +21,8 @@ package actor EventFeed {
     package init(
         directory: DataDirectory, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) throws(SluiceError) {
-        do throws(ZeroMQError) { run = try RunDirectoryDescriptor(directory) } catch {
-            throw SluiceError(.noStore, error.sentence)
+        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+            throw SluiceError(.noStore, error.description)
         }
         do throws(ZeroMQError) {
             context = try Context()
@@ -40,7 +41,7 @@ package actor EventFeed {
     nonisolated package func close() { loop.stop() }
 
     private func connect(_ prefixes: [String], _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
-        let made = try? EventSocket(run.endpoint(.events), context: context, loop: loop) { [weak self] in
+        let made = try? EventSocket(endpoints, context: context, loop: loop) { [weak self] in
             self?.assumeIsolated { $0.socket?.receive(maxCount: Self.maxFramesEachRound, body) }
         }
         // Fails only without descriptors; then the feed stays empty.

@@ -1,3 +1,4 @@
+internal import Membership
 internal import ZeroMQ
 
 /// A socket that reads the frames of `events.sock`: a SUB socket on the loop that it was made on.
@@ -14,14 +15,14 @@ struct EventSocket: ~Copyable {
 
     /// Connects, and calls `onReadable` on the loop whenever frames may have arrived. Call it on the loop.
     init(
-        _ endpoint: Endpoint, context: Context, loop: PollLoop, onReadable: @escaping () -> Void
+        _ endpoints: any OpenEndpoints, context: Context, loop: PollLoop, onReadable: @escaping () -> Void
     ) throws(ZeroMQError) {
         var options = Socket.Options()
         options.reconnectInterval = .milliseconds(50)
         options.reconnectIntervalMaximum = .milliseconds(200)
         options.receiveHighWaterMark = Self.maxWaiting
         let socket = try Socket(.subscribe, context: context, loop: loop, options: options)
-        try socket.connect(endpoint)
+        try endpoints.connect(socket, to: .events)
         loop.whenReadable(socket, onReadable)
         self.socket = socket
     }

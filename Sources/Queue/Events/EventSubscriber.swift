@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Membership
 internal import Store
 internal import Synchronization
 internal import ZeroMQ
@@ -16,7 +17,7 @@ actor EventSubscriber {
     private let loop: PollLoop
     private let store: any CommandStore
     /// Nil: events come by ``deliver(_:)`` only.
-    private let endpoint: Endpoint?
+    private let endpoints: (any OpenEndpoints)?
     private let context: Context
     private var socket: EventSocket?
     private var listeners: [Int: Listener] = [:]
@@ -36,10 +37,10 @@ actor EventSubscriber {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(store: any CommandStore, endpoint: Endpoint?, context: Context) throws(ZeroMQError) {
+    init(store: any CommandStore, endpoints: (any OpenEndpoints)?, context: Context) throws(ZeroMQError) {
         loop = try PollLoop(name: "sluice-events")
         self.store = store
-        self.endpoint = endpoint
+        self.endpoints = endpoints
         self.context = context
     }
 
@@ -190,10 +191,10 @@ actor EventSubscriber {
     // MARK: The socket
 
     private func subscribe(_ prefix: [UInt8]) -> Bool {
-        guard let endpoint else { return true }
+        guard let endpoints else { return true }
         do throws(ZeroMQError) {
             if socket == nil {
-                socket = try EventSocket(endpoint, context: context, loop: loop) { [weak self] in
+                socket = try EventSocket(endpoints, context: context, loop: loop) { [weak self] in
                     self?.assumeIsolated { $0.receive() }
                 }
             }

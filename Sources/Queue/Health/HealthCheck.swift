@@ -89,7 +89,7 @@ package struct HealthCheck {
         if findings.isEmpty, access(directory.path, F_OK) == 0 {
             findings.append(Finding("permissions", .ok, "no other user can read \(directory.path)"))
         }
-        if directory.run.socket(.offers(seat: Role.maxSeats - 1)).utf8.count > QueueAccess.maxSocketPath {
+        if directory.endpoints.address(of: .offers(seat: Role.maxSeats - 1)) == nil {
             findings.append(
                 Finding(
                     "sockets", .note,
@@ -278,15 +278,13 @@ package struct HealthCheck {
     }
 
     private func sockets(isRunning: Bool) -> [Finding] {
-        RunDirectory.Socket.ofCoordinator.compactMap { socket in
-            let path = directory.run.socket(socket)
-            var status = stat()
-            guard lstat(path, &status) == 0 else {
-                return isRunning
-                    ? Finding("sockets", .warning, "\(socket.name) is missing: restart the coordinator") : nil
+        CoordinatorSocket.permanent.compactMap { socket in
+            switch directory.endpoints.problem(of: socket) {
+            case .missing(let name):
+                isRunning ? Finding("sockets", .warning, "\(name) is missing: restart the coordinator") : nil
+            case .occupied(let path): Finding("sockets", .warning, "\(path) is not a socket: move it away")
+            case nil: nil
             }
-            if status.st_mode & S_IFMT == S_IFSOCK { return nil }
-            return Finding("sockets", .warning, "\(path) is not a socket: move it away")
         }
     }
 

@@ -1,6 +1,5 @@
 package import Commands
 package import Console
-internal import Glibc
 internal import Host
 package import Membership
 package import NetworkControl
@@ -16,6 +15,8 @@ extension QueueAccess {
     // MARK: Processes
 
     var presence: any Presence { directory.presence }
+
+    var endpoints: any Endpoints { directory.endpoints }
 
     /// The coordinator that runs.
     package var coordinator: Holder? { presence.holder(of: .coordinator) }
@@ -170,32 +171,8 @@ extension QueueAccess {
 
     // MARK: Sockets
 
-    /// Bytes that the path of a socket may have (unix(7)).
-    static let maxSocketPath = 107
-
-    /// The endpoint of events for other programs. Where the path of the directory is too long for a socket,
-    /// it leads through the coordinator's descriptor of the directory.
+    /// The endpoint of events for other programs.
     package func eventsEndpoint(coordinator: Holder) -> String? {
-        let run = realpath(directory.run.path, nil).flatMap { text in
-            defer { free(text) }
-            return String(validatingCString: text)
-        }
-        let path = RunDirectory(path: run ?? directory.run.path).socket(.events)
-        if path.utf8.count <= Self.maxSocketPath { return "ipc://\(path)" }
-        guard let pid = coordinator.pid, let listing = opendir("/proc/\(pid)/fd") else { return nil }
-        defer { closedir(listing) }
-        var wanted = stat()
-        guard stat(directory.run.path, &wanted) == 0 else { return nil }
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            let candidate = "/proc/\(pid)/fd/\(name)"
-            var found = stat()
-            if stat(candidate, &found) == 0, found.st_ino == wanted.st_ino, found.st_dev == wanted.st_dev {
-                return "ipc://\(RunDirectory(path: candidate).socket(.events))"
-            }
-        }
-        return nil
+        endpoints.address(of: .events, at: coordinator)
     }
 }

@@ -1,6 +1,6 @@
 package import Commands
 package import Host
-internal import Membership
+package import Membership
 internal import Store
 package import Wire
 package import ZeroMQ
@@ -16,13 +16,13 @@ package struct HintSender: ~Copyable {
     /// Connects now, or when a coordinator starts. Call it on the loop.
     /// - Parameter linger: how long closing waits for hints to leave.
     package init(
-        _ endpoint: Endpoint, context: Context, loop: PollLoop, linger: Duration = .milliseconds(100)
+        _ endpoints: any OpenEndpoints, context: Context, loop: PollLoop, linger: Duration = .milliseconds(100)
     ) throws(ZeroMQError) {
         var options = Socket.Options()
         options.linger = linger
         options.reconnectInterval = .milliseconds(20)
         let socket = try Socket(.push, context: context, loop: loop, options: options)
-        try socket.connect(endpoint)
+        try endpoints.connect(socket, to: .intake)
         self.socket = socket
     }
 
@@ -45,17 +45,16 @@ package struct HintSender: ~Copyable {
     /// Sends hints from a process without a loop. Returns when they have left, or after 100 ms; at once where
     /// no coordinator runs, and where a socket cannot be made.
     package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
-        guard directory.presence.holder(of: .coordinator) != nil, let run = try? RunDirectoryDescriptor(directory),
+        guard directory.presence.holder(of: .coordinator) != nil, let endpoints = try? directory.endpoints.open(),
             let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint")
         else { return }
-        let endpoint = run.endpoint(.intake)
         loop.perform {
-            guard var sender = try? HintSender(endpoint, context: context, loop: loop) else { return }
+            guard var sender = try? HintSender(endpoints, context: context, loop: loop) else { return }
             sender.send(kind, ids)
         }
         loop.stop()
         loop.join()
         context.terminate()
-        withExtendedLifetime(run) {}
+        withExtendedLifetime(endpoints) {}
     }
 }

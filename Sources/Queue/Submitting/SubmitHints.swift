@@ -1,4 +1,5 @@
 internal import Commands
+internal import Membership
 internal import Store
 internal import Wire
 internal import ZeroMQ
@@ -44,9 +45,9 @@ actor SubmitHints {
 
     func connect() {
         // A socket made after the end would never close, and the context ends with its last socket.
-        guard !isClosed, case .socket(let endpoint, let context) = target else { return }
+        guard !isClosed, case .socket(let endpoints, let context) = target else { return }
         // Without a socket, the coordinator's sweep finds the commands.
-        if sender == nil { sender = try? HintSender(endpoint, context: context, loop: loop) }
+        if sender == nil { sender = try? HintSender(endpoints, context: context, loop: loop) }
     }
 
     /// Closes the socket when waiting hints have left. Later ones are not sent.

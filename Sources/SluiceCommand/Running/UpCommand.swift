@@ -209,14 +209,14 @@ struct UpCommand: AsyncParsableCommand {
                     : "\n  door     not at \(door.url(at: address)) yet: it cannot start, and is tried again every 5 s"
             } ?? ""
         let option = data.data.map { " --data \($0)" } ?? ""
-        let events = directory.run.socket(.events)
+        let events = directory.endpoints.address(of: .events) ?? "see “sluice status\(option)”"
         Diagnostics.write(
             """
             sluice runs in \(data.path): a coordinator and \(report.workers(concurrency: concurrency)).
               upload   sluice put FILE --to URL\(option)
               watch    sluice watch\(option)
               status   sluice status\(option)
-              events   \(events.utf8.count <= 107 ? "ipc://\(events)" : "see “sluice status\(option)”")\(url)
+              events   \(events)\(url)
             Ctrl-C drains and stops; a second one stops at once.
 
             """)

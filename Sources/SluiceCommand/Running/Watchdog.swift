@@ -1,5 +1,6 @@
 internal import Host
 internal import Logging
+internal import Membership
 internal import Queue
 internal import Store
 internal import Synchronization
@@ -11,7 +12,7 @@ internal import ZeroMQ
 actor Watchdog {
     private let loop: PollLoop
     private let context: Context
-    private let run: RunDirectoryDescriptor
+    private let endpoints: any OpenEndpoints
     private var socket: Socket?
     /// The epoch of the coordinator that was heard last; 0 before the first.
     private var epoch: Int64 = 0
@@ -34,8 +35,8 @@ actor Watchdog {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     init(directory: DataDirectory) throws {
-        do throws(ZeroMQError) { run = try RunDirectoryDescriptor(directory) } catch {
-            throw ExitError(.input, error.sentence)
+        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+            throw ExitError(.input, error.description)
         }
         context = try Context()
         loop = try PollLoop(name: "sluice-watchdog")
@@ -77,7 +78,7 @@ actor Watchdog {
         options.reconnectIntervalMaximum = .milliseconds(200)
         options.maximumMessageSize = 16 << 20
         guard let made = try? Socket(.subscribe, context: context, loop: loop, options: options),
-            (try? made.subscribe()) != nil, (try? made.connect(run.endpoint(.control))) != nil
+            (try? made.subscribe()) != nil, (try? endpoints.connect(made, to: .control)) != nil
         else { return }
         loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive(onReady) } }
         socket = consume made

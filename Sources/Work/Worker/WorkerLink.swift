@@ -2,6 +2,7 @@ internal import Commands
 internal import Glibc
 internal import Host
 internal import Logging
+internal import Membership
 internal import Operations
 internal import Store
 internal import Wire
@@ -27,8 +28,6 @@ actor WorkerLink {
     private let reports: Socket
     private let offers: Socket
     private let control: Socket
-    /// Never closed: libzmq uses the path again when the sockets close, which is after this actor has ended.
-    private let runDescriptor: CInt
     private let session: Session
     private let configuration: WorkerConfiguration
     private let logger: Logger
@@ -54,7 +53,7 @@ actor WorkerLink {
 
     /// Opens and connects the sockets. Call it on the loop.
     init(
-        loop: PollLoop, context: Context, runDirectory: RunDirectory, session: Session,
+        loop: PollLoop, context: Context, endpoints: any Endpoints, session: Session,
         configuration: WorkerConfiguration,
         seat: SeatUpkeep, logger: Logger
     ) throws {
@@ -66,11 +65,10 @@ actor WorkerLink {
         let now = MonotonicTime.now
         heardAt = now
         transfersAt = now
-        do throws(SystemError) {
-            runDescriptor = try openDirectory(runDirectory.path)
-        } catch {
-            throw StoreError(error)
-        }
+        let open: any OpenEndpoints
+        do throws(SystemError) { open = try endpoints.open() } catch { throw StoreError(error) }
+        // For ever: libzmq uses the address again until the sockets are closed, which is after this actor has ended.
+        _ = Unmanaged<AnyObject>.passRetained(open)
         var options = Socket.Options()
         options.sendHighWaterMark = 100_000
         options.reconnectIntervalMaximum = .milliseconds(200)
@@ -80,10 +78,9 @@ actor WorkerLink {
         offers = try Socket(.pull, context: context, loop: loop, options: options)
         control = try Socket(.subscribe, context: context, loop: loop, options: options)
         try control.subscribe()
-        try reports.connect(.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.reports.name))
-        try control.connect(.ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.control.name))
-        try offers.connect(
-            .ipc(directoryDescriptor: runDescriptor, name: RunDirectory.Socket.offers(seat: session.seat).name))
+        try open.connect(reports, to: .reports)
+        try open.connect(control, to: .control)
+        try open.connect(offers, to: .offers(seat: session.seat))
     }
 
     /// Starts listening.

@@ -52,7 +52,7 @@ package final class WorkerService: Service {
         let link = try await loop.run { [directory, configuration, logger] in
             Result {
                 try WorkerLink(
-                    loop: loop, context: context, runDirectory: directory.run, session: session,
+                    loop: loop, context: context, endpoints: directory.endpoints, session: session,
                     configuration: configuration, seat: upkeep, logger: logger)
             }
         }.get()

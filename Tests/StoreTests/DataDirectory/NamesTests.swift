@@ -15,14 +15,6 @@ import Testing
         #expect(run.lock(.seat(255)) == "/d/run/seat-255.lock")
     }
 
-    @Test func `sockets keep their names`() {
-        let run = DataDirectory(path: "/d").run
-        let sockets = RunDirectory.Socket.ofCoordinator + [.offers(seat: 7)]
-        #expect(
-            sockets.map { run.socket($0) }
-                == ["events", "intake", "reports", "control", "worker-7"].map { "/d/run/\($0).sock" })
-    }
-
     @Test func `notes keep their names`() {
         let run = DataDirectory(path: "/d").run
         #expect(run.clock == "/d/run/coordinator.clock")

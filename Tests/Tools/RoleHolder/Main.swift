@@ -3,11 +3,13 @@ import Glibc
 import Host
 import Membership
 import Store
+import ZeroMQ
 
 /// A process that has a role of an installation until it is killed, and gives signs of life.
 ///
 /// ```
 /// RoleHolder DATA coordinator|door
+/// RoleHolder DATA coordinator intake     with its socket for hints
 /// RoleHolder DATA seats COUNT     prints SEAT EPOCH START-TIME of each
 /// ```
 /// It prints `ready` when it has the role.
@@ -21,7 +23,9 @@ import Store
         let presence = DataDirectory(path: arguments[1]).presence
         var roles: [any HeldRole] = []
         switch arguments[2] {
-        case "coordinator": roles.append(try presence.takeCoordination(now: .now))
+        case "coordinator":
+            roles.append(try presence.takeCoordination(now: .now))
+            if arguments.count > 3 { try bindIntake(DataDirectory(path: arguments[1]).endpoints) }
         case "door": roles.append(try presence.takeDoor())
         default:
             raiseDescriptorLimit()
@@ -37,6 +41,23 @@ import Store
             for role in roles { _ = try role.renew() }
             usleep(50_000)
         }
+    }
+
+    /// A socket for as long as the process lives.
+    private final class BoundSocket {
+        let socket: Socket
+
+        init(_ socket: consuming Socket) { self.socket = socket }
+    }
+
+    private static func bindIntake(_ endpoints: any Endpoints) throws {
+        let (open, context, loop) = (try endpoints.open(), try Context(), try PollLoop(name: "intake"))
+        loop.perform {
+            guard let socket = try? Socket(.pull, context: context, loop: loop) else { exit(1) }
+            guard (try? open.bind(socket, as: .intake)) != nil else { exit(1) }
+            _ = Unmanaged.passRetained(BoundSocket(socket))
+        }
+        while endpoints.problem(of: .intake) != nil { usleep(1000) }
     }
 
     private static func raiseDescriptorLimit() {
