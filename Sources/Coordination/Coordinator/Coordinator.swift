@@ -29,7 +29,7 @@ actor Coordinator: LoopCallbackOwner {
     private let reports: Socket
     private let intake: Socket
     private let frames: FrameReader
-    private let runDirectory: RunDirectoryUpkeep
+    private let role: RoleUpkeep
 
     // Commands
     private let dispatch: DispatchRunner
@@ -84,7 +84,7 @@ actor Coordinator: LoopCallbackOwner {
         reports = try sockets.bind(.subscribe, .reports)
         try reports.subscribe()
         intake = try sockets.bind(.pull, .intake)
-        runDirectory = RunDirectoryUpkeep(environment, sockets: sockets)
+        role = RoleUpkeep(environment, sockets: sockets)
         let dispatch = DispatchRunner(environment)
         let control = ControlPublisher(
             socket: try sockets.bind(.publish, .control), environment, dispatch: dispatch)
@@ -185,7 +185,7 @@ actor Coordinator: LoopCallbackOwner {
     private func heartbeat(now: MonotonicTime) {
         environment.configuration.beat()
         let awake = awake.take()
-        runDirectory.run()
+        role.run()
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
         clock.run(now: now)

@@ -1,12 +1,10 @@
-internal import Host
 internal import Logging
 internal import Membership
 internal import Store
 internal import ZeroMQ
 
-/// Writes the coordinator's sign of life, and makes its lock file and the sockets anew where they were removed. Confined to
-/// the loop.
-final class RunDirectoryUpkeep {
+/// Renews the coordinator's role, and binds its sockets anew where their files were removed. Confined to the loop.
+final class RoleUpkeep {
     private let environment: CoordinatorEnvironment
     private let sockets: SocketBinder
     /// The last error that was logged.
