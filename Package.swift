@@ -498,7 +498,7 @@ let package = Package(
             "Queue",
             [
                 "Operations", "Queue", "Commands", "Console", "FlowText", "Host", "Membership", "NetworkControl",
-                "Settings", "Store", "TestSupport", "Uploads", "Wire", "ZeroMQ",
+                "Settings", "Store", "TestSupport", "UploadSpool", "Wire", "ZeroMQ",
             ]),
         tests(
             "SluiceCommand",

@@ -6,7 +6,7 @@ import NetworkControl
 import Store
 import TestSupport
 import Testing
-import Uploads
+import UploadSpool
 
 @testable import Queue
 
