@@ -30,7 +30,7 @@ struct InspectionRig {
     private init() throws {
         place = try TemporaryDirectory("inspection")
         directory = DataDirectory(path: "\(place.path)/data")
-        store = try SQLiteStore(directory: directory, create: true, shardCount: 3)
+        store = try SQLiteStore(directory: directory, create: true, shardCount: 4)
     }
 
     var queue: QueueAccess { QueueAccess(store, in: directory) }

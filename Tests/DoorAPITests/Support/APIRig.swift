@@ -40,7 +40,7 @@ final class APIRig: Sendable {
         let directory = try TemporaryDirectory("api")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
-        let store = try SQLiteStore(directory: data, create: true, shardCount: 3)
+        let store = try SQLiteStore(directory: data, create: true, shardCount: 4)
         // The principal of requests without another token, as ``TestToken`` has it: it makes tokens.
         let principal = TokenRecord(
             id: "all", name: "test", digest: [UInt8](repeating: 0, count: 32), scopes: Set(Scope.allCases),

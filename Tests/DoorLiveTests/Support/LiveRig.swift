@@ -25,7 +25,7 @@ struct LiveRig: Sendable {
     private init() throws {
         place = try TemporaryDirectory("live")
         directory = DataDirectory(path: "\(place.path)/data")
-        store = try SQLiteStore(directory: directory, create: true, shardCount: 3)
+        store = try SQLiteStore(directory: directory, create: true, shardCount: 4)
         try store.open(Session(seat: 0, epoch: Self.epoch, pid: getpid(), startTime: 1, bootID: "test"))
     }
 

@@ -52,7 +52,7 @@ final class PagesRig: Sendable {
         let directory = try TemporaryDirectory("pages")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
-        let store = try SQLiteStore(directory: data, create: true, shardCount: 3)
+        let store = try SQLiteStore(directory: data, create: true, shardCount: 4)
         let registry = BuiltInOperations.registry()
         let client = try SluiceClient(directory: data, store: store, registry: registry)
         var logger = Logger(label: "pages")
