@@ -397,6 +397,7 @@ let package = Package(
                 "Operations", "Commands", "HTTPClient", "Host", "Transfers", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]),
         tests(
             "S3",

@@ -2,6 +2,7 @@ import Commands
 import HTTPClient
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import Operations
 import Synchronization
 import TestSupport
@@ -135,5 +136,26 @@ import Testing
         work.cancel()
         let record = try await work.value.record
         #expect(record.error is CancellationError, "\(String(describing: record.error))")
+    }
+
+    @Test(arguments: [true, false]) func `a reader is released before its response has ended`(isStarted: Bool)
+        async throws
+    {
+        final class Held: Sendable {}
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        for _ in 0..<100 {
+            var held: Held? = Held()
+            weak let seen = held
+            // An exchange that has ended refers to it for a moment.
+            let reading = ResponseReading(loop: loop) { [held] _, _ in withExtendedLifetime(held) {} }
+            held = nil
+            #expect(seen != nil)
+            if isStarted {
+                try await loop.submit { reading.start(HTTPResponseHead(version: .http1_1, status: .ok)) {} }.get()
+            }
+            _ = await reading.ended()
+            #expect(seen == nil)
+            withExtendedLifetime(reading) {}
+        }
     }
 }
