@@ -7,7 +7,9 @@ package import Host
 /// The limit doubles in a round while every request is accepted. A refusal lowers it to what was in flight
 /// beside the refused request, unless one URL seems to be the cause:
 /// * The command was refused before. A request that was refused for the number is accepted later.
-/// * Most commands that were sent again after a refusal were refused again.
+/// * Most commands that were sent again after a refusal were refused again, and of the others at most half as
+///   many. Where both are refused alike, the number is the cause: a server that takes six while eight are
+///   sent refuses most of either.
 /// * The server refuses few requests at that number or above it, or as many below it. One count of what it
 ///   accepted at once shows nothing: a server that takes six has six most of the time while seven are in
 ///   flight, because an answer takes half a round trip to arrive, and it refuses one of ten (simulated).
@@ -51,6 +53,8 @@ package struct PushbackLimit: Sendable, Equatable {
     /// Share of commands sent again after a refusal that were refused again: an average of about the last
     /// eight.
     private var repeatedRefusalShare = 0.0
+    /// The same share of commands that were sent for the first time.
+    private var firstRefusalShare = 0.0
     /// Commands that were refused since the last acceptance.
     private var refusedInARow: Set<CommandID> = []
     private var acceptedLast: MonotonicTime?
@@ -69,7 +73,7 @@ package struct PushbackLimit: Sendable, Equatable {
     /// acceptances a second they are chance.
     private static let silentIntervals = 2
     private static let maxInterval: Duration = .seconds(1)
-    private static let repeatedRefusalWeight = 0.125
+    private static let refusalShareWeight = 0.125
     private static let maxRefused = 4096
     /// A refusal near a barrier, within this time of its last, counts for that barrier.
     private static let barrierLifetime: Duration = .seconds(60)
@@ -126,7 +130,11 @@ package struct PushbackLimit: Sendable, Equatable {
         if let acceptedLast { meanInterval += (min(now - acceptedLast, Self.maxInterval) - meanInterval) / 10 }
         acceptedLast = now
         tally.add(inFlight, isRefused: false, now: now)
-        if refusedBefore.remove(id) != nil { repeatedRefusalShare -= repeatedRefusalShare * Self.repeatedRefusalWeight }
+        if refusedBefore.remove(id) != nil {
+            repeatedRefusalShare -= repeatedRefusalShare * Self.refusalShareWeight
+        } else if isNew {
+            firstRefusalShare -= firstRefusalShare * Self.refusalShareWeight
+        }
         passBarrier(inFlight: inFlight)
         if isNew { grow(inFlight: inFlight, now: now) }
     }
@@ -226,13 +234,18 @@ package struct PushbackLimit: Sendable, Equatable {
 
     private mutating func isRefusedAgain(_ id: CommandID) -> Bool {
         if refusedBefore.count >= Self.maxRefused { refusedBefore = [] }
-        guard !refusedBefore.insert(id).inserted else { return false }
-        repeatedRefusalShare += (1 - repeatedRefusalShare) * Self.repeatedRefusalWeight
+        guard !refusedBefore.insert(id).inserted else {
+            firstRefusalShare += (1 - firstRefusalShare) * Self.refusalShareWeight
+            return false
+        }
+        repeatedRefusalShare += (1 - repeatedRefusalShare) * Self.refusalShareWeight
         if isRefusedAgainUsually { lastBarrier = nil }
         return true
     }
 
-    private var isRefusedAgainUsually: Bool { repeatedRefusalShare > 0.5 }
+    private var isRefusedAgainUsually: Bool {
+        repeatedRefusalShare > 0.5 && firstRefusalShare <= repeatedRefusalShare / 2
+    }
 
     private func isOfOneURL(isAgain: Bool, inFlight: Int) -> Bool {
         isAgain || isRefusedAgainUsually || tally.isTolerated(at: inFlight)
