@@ -8,13 +8,16 @@ package import Host
 #endif
 
 extension DataDirectory {
+    /// The number of shards of a new store, if the caller does not choose one.
+    package static let defaultShardCount = 8
+
     /// Makes the directories and, where there are none, the shards. Several processes may do this at once,
     /// and it can be repeated after a process was killed meanwhile.
     /// - Parameters:
     ///   - shardCount: a power of two from 1 to 256. Ignored where there are shards.
     ///   - types: known types, which are accepted before any worker has registered.
     package func create(
-        shardCount: Int = 8, types: Set<String> = CommandType.builtIn
+        shardCount: Int = defaultShardCount, types: Set<String> = CommandType.builtIn
     ) throws(StoreError) {
         guard (1...256).contains(shardCount), shardCount & (shardCount - 1) == 0 else {
             throw StoreError(.invalid, "\(shardCount) shards are not a power of two from 1 to 256.")

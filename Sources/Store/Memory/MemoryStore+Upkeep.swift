@@ -72,3 +72,13 @@ extension MemoryStore {
         }
     }
 }
+
+/// It is never damaged or copied.
+extension MemoryStore: StoreHealth {
+    package var problems: [StoreError] { [] }
+    package var overloads: [StoreError] { [] }
+    package var backupTime: Timestamp? { nil }
+    package func copyWarning() -> String? { nil }
+    package func requireOriginal() {}
+    package func durability() -> String { "none" }
+}

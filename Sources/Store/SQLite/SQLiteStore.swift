@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 package import Host
 internal import Synchronization
 
@@ -13,14 +13,14 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     let affinity = Mutex(ShardAffinity())
     let clock: ClockTrust
 
-    /// Opens the store of a data directory. Each shard is opened when it is first used; see ``openAll()``.
+    /// Opens the store of a data directory. Each shard is opened when it is first used.
     /// - Parameters:
     ///   - create: makes the directory and its shards where there are none.
     ///   - shardCount: shards of a new store: a power of two from 1 to 256.
     /// - Throws: `.missing` where a shard is missing, or where there is no store and `create` is false;
     ///   `.permission` where the directory is not private to this user.
     package convenience init(
-        directory: DataDirectory, create: Bool = true, shardCount: Int = 8
+        directory: DataDirectory, create: Bool = true, shardCount: Int = DataDirectory.defaultShardCount
     ) throws(StoreError) {
         try self.init(directory: directory, create: create, shardCount: shardCount, vfs: nil)
     }
@@ -47,14 +47,6 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
 
     package var isClockHeld: Bool { clock.isHeld() }
 
-    /// Opens every shard now. Unusable shards are skipped; see ``problems``.
-    package func openAll() throws(StoreError) {
-        for shard in shards { try ifUsable { () throws(StoreError) in try shard.use { _ in } } }
-    }
-
-    /// When the shards were copied, where one that was opened is a backup; nil for a store in use.
-    package var backupTime: Timestamp? { shards[0].options.backupTime.withLock { $0 } }
-
     package func storeID() throws(StoreError) -> String? {
         for shard in shards {
             if let id = shard.options.storeID.withLock({ $0 }) { return id }
@@ -63,36 +55,6 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
         return shards[0].options.storeID.withLock { $0 }
     }
 
-    /// - Throws: `.backup` where a shard is a backup. Any other problem of a shard is an error of its first use.
-    package func refuseBackup() throws(StoreError) {
-        for shard in shards { try? shard.use { _ in } }
-        if let time = backupTime { throw StoreError.backup(in: directory, of: time) }
-    }
-
-    /// The value of a pragma on the connection that writes: for `doctor` and tests.
-    /// - Parameter ofCheckpointer: reads it on the connection that copies the WAL instead, which the first
-    ///   checkpoint opens.
-    package func pragma(
-        _ name: String, shard: Int, ofCheckpointer: Bool = false
-    ) throws(StoreError) -> String {
-        guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
-        else { throw StoreError(.invalid, "“\(name)” is not a pragma.") }
-        func value(on connection: Connection) throws(StoreError) -> String {
-            try Statement("PRAGMA \(name)", sharing: connection).first { $0.text(0) } ?? ""
-        }
-        let shard = try self.shard(shard)
-        guard ofCheckpointer else {
-            return try shard.use { connection throws(StoreError) in try value(on: connection) }
-        }
-        return try shard.useCheckpointer { connection throws(StoreError) in try value(on: connection) }
-    }
-
-    /// The errors of the unusable shards: damaged, foreign or missing. The others keep working.
-    package var problems: [StoreError] { shards.compactMap(\.problem) }
-
-    /// The errors of the usable shards that refuse submits: a process keeps their WAL from being started over.
-    package var overloads: [StoreError] { shards.filter { $0.problem == nil }.compactMap(\.overload) }
-
     func shard(of id: CommandID) -> Shard { shards[id.shard(of: shardCount)] }
 
     func shard(_ number: Int) throws(StoreError) -> Shard {
@@ -100,5 +62,14 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
             throw StoreError(.invalid, "There is no shard \(number); the store has \(shardCount).")
         }
         return shards[number]
+    }
+}
+
+extension DataDirectory {
+    /// Opens the store of the directory, as ``SQLiteStore/init(directory:create:shardCount:)``.
+    package func openStore(
+        create: Bool, shardCount: Int
+    ) throws(StoreError) -> any CommandStore & StoreHealth & StoreMaintenance {
+        try SQLiteStore(directory: self, create: create, shardCount: shardCount)
     }
 }

@@ -1,0 +1,19 @@
+package import Commands
+
+/// The condition of a store as a whole: for `doctor`, `status` and the pages, and before anything runs on it.
+package protocol StoreHealth: Sendable {
+    /// The errors of the unusable shards, damaged, foreign or missing, as far as they were opened. The others keep working.
+    var problems: [StoreError] { get }
+    /// The errors of the usable shards that refuse submits.
+    var overloads: [StoreError] { get }
+    /// When the store was copied, where a shard that was opened is a backup: it is read, and nothing runs on it. Nil for a
+    /// store in use.
+    var backupTime: Timestamp? { get }
+    /// Why nothing runs on the store, where it is a copy that is not marked as a backup; nil for an original.
+    func copyWarning() -> String?
+    /// Call it before work on the store: both the original and its copy would execute the same commands.
+    /// - Throws: `.backup` where the store is a backup; `.unsuitable` where it is another copy.
+    func requireOriginal() throws(StoreError)
+    /// How commits become durable, in words.
+    func durability() throws(StoreError) -> String
+}
