@@ -194,14 +194,14 @@ let package = Package(
         module(
             "Sluice",
             [
-                "Operations", "BuiltIn", "Fetch", "Sync", "Commands", "CLinux", "Host", "Queue", "Store",
+                "Operations", "BuiltIn", "Fetch", "Sync", "Commands", "CLinux", "Host", "Membership", "Queue", "Store",
                 "Work", log, lifecycle, signals,
             ]),
         module(
             "SluiceTesting",
             [
-                "Operations", "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "Sluice", "Store", "Wire",
-                "Work", log,
+                "Operations", "BuiltIn", "Transfers", "Commands", "Coordination", "Host", "Membership", "Sluice",
+                "Store", "Wire", "Work", log,
             ]),
         module("FlowText", ["Commands", .product(name: "Yams", package: "Yams")]),
         module("Console", ["Commands", "Host", "NetworkControl"]),
@@ -454,14 +454,14 @@ let package = Package(
         tests(
             "DoorLive",
             [
-                "Commands", "Console", "Door", "DoorLive", "Host", "NetworkControl", "Queue", "Store",
+                "Commands", "Console", "Door", "DoorLive", "Host", "Membership", "NetworkControl", "Queue", "Store",
                 "TestSupport", "Wire", log, lifecycle, .product(name: "NIOPosix", package: "swift-nio"),
             ] + http),
         tests(
             "DoorAPI",
             [
-                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Queue", "Settings",
-                "Store", "TestSupport", "Uploads", "UploadSpool", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorAPI", "FlowText", "Host", "Membership", "Queue",
+                "Settings", "Store", "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
         tests(
             "DoorMetrics",
@@ -472,8 +472,8 @@ let package = Package(
         tests(
             "DoorPages",
             [
-                "BuiltIn", "Commands", "Console", "Door", "DoorLive", "DoorPages", "Host", "Queue", "Store",
-                "TestSupport", "Uploads", "UploadSpool", log,
+                "BuiltIn", "Commands", "Console", "Door", "DoorLive", "DoorPages", "Host", "Membership", "Queue",
+                "Store", "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
         tests("Uploads", ["Uploads", "UploadSpool", "Commands", "CLinux", "Host", "Store", "TestSupport", log]),
         tests(
@@ -504,7 +504,7 @@ let package = Package(
         tests(
             "SluiceCommand",
             [
-                "Operations", "SluiceCommand", "Commands", "Host", "Queue", "Store", "TestSupport",
+                "Operations", "SluiceCommand", "Commands", "Host", "Membership", "Queue", "Store", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]),
         tests(

@@ -50,7 +50,7 @@ package final class LivePart: DoorPart {
     package func run(_ context: DoorContext) async throws {
         let queue = context.client.access
         let events = LiveReader.Events()
-        let feed = try EventFeed(directory: context.client.directory, prefixes: Self.topics) { events.take($0) }
+        let feed = try EventFeed(queue.endpoints, prefixes: Self.topics) { events.take($0) }
         defer {
             isOver.store(true, ordering: .relaxed)
             feed.close()

@@ -15,10 +15,10 @@ extension SluiceClient {
     ///   - create: make the directory and its store where there is none. The default is true.
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at
     ///   most 64 characters. An operation of type `upload` or `noop` replaces the built-in one.
-    /// - Throws: ``SluiceError``: `noStore` without a store where `create` is false, `notPermitted` where the
-    ///   directory belongs to another user or is open to others, `cannotWrite` where a new store cannot be
-    ///   written, `tryAgain` where no descriptors are left. A damaged shard is an error of the first use, not
-    ///   of this call.
+    /// - Throws: ``SluiceError``: `noStore` without a store where `create` is false, `invalid` for the URL of a
+    ///   database, `notPermitted` where the directory belongs to another user or is open to others, `cannotWrite`
+    ///   where a new store cannot be written, `tryAgain` where no descriptors are left. A damaged shard is an error
+    ///   of the first use, not of this call.
     public convenience init(
         data path: String, operations: [any CommandOperation] = [], create: Bool = true
     ) throws(SluiceError) {

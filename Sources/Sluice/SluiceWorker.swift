@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Host
 public import Logging
+internal import Membership
 public import ServiceLifecycle
 internal import Store
 internal import UnixSignals
@@ -33,9 +34,9 @@ public struct SluiceWorker: Service {
     ///   - logger: the logger of the worker. The default has the label `sluice.worker`.
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at
     ///   most 64 characters.
-    /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, `noStore` where there is no
-    ///   store yet, `notPermitted` where the directory belongs to another user or is open to others,
-    ///   `tryAgain` where another process has been making the store for 10 s.
+    /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, and for the URL of a database;
+    ///   `noStore` where there is no store yet, `notPermitted` where the directory belongs to another user or is
+    ///   open to others, `tryAgain` where another process has been making the store for 10 s.
     public init(
         data path: String, operations: [any CommandOperation], concurrency: Int = 16, grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
@@ -49,17 +50,16 @@ public struct SluiceWorker: Service {
         configuration.grace = grace
         configuration.operationsMayBlock = true
         do throws(StoreError) {
-            let directory = DataDirectory(path: path)
-            let store = try SQLiteStore(directory: directory, create: false)
+            let opened = try Stores.open(StoreLocation(path), create: false)
             let registry = OperationRegistry(operations)
-            queue = QueueAccess(store, in: directory)
+            queue = QueueAccess(opened)
             self.registry = registry
             service = WorkerService(
-                directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
+                opened, registry: registry, configuration: configuration, logger: logger,
                 onPhase: {
                     WorkerInfo.store(
                         seat: $0, phase: $1, concurrency: concurrency, types: registry.types, isLimited: true,
-                        in: store)
+                        in: opened.store)
                 })
         } catch {
             throw SluiceError(error)

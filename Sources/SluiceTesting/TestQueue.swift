@@ -3,6 +3,7 @@ public import Commands
 internal import Coordination
 internal import Host
 internal import Logging
+internal import Membership
 public import Operations
 internal import Store
 internal import Synchronization
@@ -80,7 +81,7 @@ public final class TestQueue: Sendable {
         self.clock = clock
         own = operations
         client = try SluiceClient(
-            of: store, directory: DataDirectory(path: "/nonexistent/sluice-testing"),
+            of: OpenedStore(store, in: DataDirectory(path: "/nonexistent/sluice-testing")),
             registry: BuiltInOperations.registry(and: operations), clock: { clock.now },
             hint: { [running] kind, _ in if kind == .cancelRequested { running.cancelRequested() } })
     }

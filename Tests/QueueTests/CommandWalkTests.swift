@@ -9,7 +9,7 @@ struct CommandWalkTests {
     @Test func `a walk ends at its limit, and says whether more follow`() throws {
         try InspectionRig.with { rig in
             try rig.submitMany(5)
-            let queue = QueueAccess(rig.store, in: rig.directory)
+            let queue = rig.queue
             var walk = CommandWalk(queue, CommandFilter(), order: .oldestFirst, limit: 3)
             let first = try #require(try walk.next())
             #expect(first.count == 3 && walk.isFull && !walk.isComplete && walk.position == first.last?.id)
@@ -26,7 +26,7 @@ struct CommandWalkTests {
     @Test func `a walk without a limit ends with the last command`() throws {
         try InspectionRig.with { rig in
             try rig.submitMany(1203)
-            let queue = QueueAccess(rig.store, in: rig.directory)
+            let queue = rig.queue
             var walk = CommandWalk(queue, CommandFilter(), order: .newestFirst)
             var ids: [CommandID] = []
             while let page = try walk.next() { ids += page.map(\.id) }
@@ -39,7 +39,7 @@ struct CommandWalkTests {
     @Test func `a walk whose time is over reads one page, and goes on no further`() throws {
         try InspectionRig.with { rig in
             try rig.submitMany(3000)
-            let queue = QueueAccess(rig.store, in: rig.directory)
+            let queue = rig.queue
             var filter = CommandFilter()
             filter.type = "other"
             var walk = CommandWalk(queue, filter, order: .oldestFirst, limit: 10, within: .zero)
@@ -52,7 +52,7 @@ struct CommandWalkTests {
     @Test func `a count before a change tells those that it is for from the others`() throws {
         try InspectionRig.with { rig in
             try rig.submitMany(4)
-            let queue = QueueAccess(rig.store, in: rig.directory)
+            let queue = rig.queue
             let cancelled = try #require(try queue.page(CommandFilter(), order: .oldestFirst, limit: 1).commands.first)
             _ = try queue.cancel(cancelled.id)
             let count = try queue.count(CommandFilter(), in: [.new], limit: 100, shown: 2, within: .seconds(5))

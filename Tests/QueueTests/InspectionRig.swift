@@ -2,6 +2,7 @@ import Commands
 import Console
 import Glibc
 import Host
+import Membership
 import NetworkControl
 import Store
 import TestSupport
@@ -11,8 +12,7 @@ import TestSupport
 /// A store without processes. A test takes the locks that a process would hold.
 struct InspectionRig {
     let place: TemporaryDirectory
-    let directory: DataDirectory
-    let store: SQLiteStore
+    let opened: OpenedStore
     let now = Timestamp(milliseconds: 1_772_368_496_000)
 
     static let origin = Destination(scheme: "https", host: "media.example.com", port: 443)
@@ -29,11 +29,12 @@ struct InspectionRig {
 
     private init() throws {
         place = try TemporaryDirectory("inspection")
-        directory = DataDirectory(path: "\(place.path)/data")
-        store = try SQLiteStore(directory: directory, create: true, shardCount: 4)
+        opened = try Stores.open(.directory(DataDirectory(path: "\(place.path)/data")), create: true, shardCount: 4)
     }
 
-    var queue: QueueAccess { QueueAccess(store, in: directory) }
+    var store: any CommandStore { opened.store }
+    var directory: DataDirectory { opened.directory }
+    var queue: QueueAccess { QueueAccess(opened) }
 
     func explainer(links: [LinkReport] = [], progress: CommandProgress? = nil) -> WaitExplainer {
         WaitExplainer(queue: queue, links: links, progress: progress, now: now)

@@ -29,7 +29,7 @@ struct QueueAccessTests {
     private static func with(_ body: (InspectionRig, QueueAccess, Hints) throws -> Void) throws {
         try InspectionRig.with { rig in
             let hints = Hints()
-            try body(rig, QueueAccess(rig.store, in: rig.directory) { hints.add($0, $1) }, hints)
+            try body(rig, QueueAccess(rig.opened) { hints.add($0, $1) }, hints)
         }
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Commands
 import Host
+import Membership
 import Queue
 import TestSupport
 import Testing
@@ -108,7 +109,7 @@ import Testing
     @Test func `filters that admit no status of a change select no command`() throws {
         let directory = try TemporaryDirectory("selection")
         defer { directory.remove() }
-        let queue = try QueueAccess(opening: DataDirectory(path: "\(directory.path)/data"), create: true)
+        let queue = try QueueAccess(opening: StoreLocation("\(directory.path)/data"), create: true)
         let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
         _ = queue.submit([draft], allowUnknownTypes: true)
         // A change of commands that wait, with a filter for those that have failed.

@@ -11,8 +11,7 @@ import ZeroMQ
 /// A client on a store of its own. A test takes the part of the worker by writing to the store.
 struct Rig {
     let place: TemporaryDirectory
-    let directory: DataDirectory
-    let store: SQLiteStore
+    let opened: OpenedStore
     let client: SluiceClient
 
     static func with(_ body: (Rig) async throws -> Void) async throws {
@@ -28,10 +27,12 @@ struct Rig {
 
     private init() throws {
         place = try TemporaryDirectory("sluice")
-        directory = DataDirectory(path: "\(place.path)/data")
-        store = try SQLiteStore(directory: directory, create: true)
-        client = try SluiceClient(data: directory.path, operations: [Echo()])
+        opened = try Stores.open(.directory(DataDirectory(path: "\(place.path)/data")), create: true)
+        client = try SluiceClient(data: opened.directory.path, operations: [Echo()])
     }
+
+    var store: any CommandStore { opened.store }
+    var directory: DataDirectory { opened.directory }
 
     private func finish() async {
         await client.close()

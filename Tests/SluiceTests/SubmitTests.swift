@@ -184,7 +184,7 @@ import ZeroMQ
         // Nothing is submitted while more than this is in the WAL: a few drafts are less, and 4,096 are more.
         let limit: Int64 = 400_000
         let store = try SQLiteStore(directory: directory, create: true, shardCount: 1, vfs: nil, walLimit: limit)
-        let client = try SluiceClient(directory: directory, store: store, registry: OperationRegistry([Echo()]))
+        let client = try SluiceClient(OpenedStore(store, in: directory), registry: OperationRegistry([Echo()]))
         let drafts = try (0..<10_000).map { number in
             try client.draft("noop", payload: ["echo": .integer(Int64(number))])
         }
@@ -235,6 +235,14 @@ import ZeroMQ
             try await until("the end of the context") { isOver.withLock { $0 } }
             withExtendedLifetime(lane) {}
         }
+    }
+
+    @Test func `the URL of a database is refused by a client and by a worker`() {
+        let refused = SluiceError(
+            .invalid, "this sluice keeps its store in a directory only; it has no postgres://")
+        #expect(throws: refused) { try SluiceClient(data: "postgres://host/db") }
+        #expect(throws: refused) { try SluiceClient(data: "postgresql://host/db", create: false) }
+        #expect(throws: refused) { try SluiceWorker(data: "postgres://host/db", operations: [Echo()]) }
     }
 
     @Test func `a directory without a store is made, or named`() throws {

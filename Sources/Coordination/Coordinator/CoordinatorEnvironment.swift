@@ -26,17 +26,16 @@ struct CoordinatorEnvironment {
     var epoch: Int64 { role.epoch }
 
     init(
-        loop: PollLoop, store: any CommandStore, files: (any StoreMaintenance)?,
-        configuration: CoordinatorConfiguration, directory: DataDirectory,
+        loop: PollLoop, opened: OpenedStore, configuration: CoordinatorConfiguration,
         role: any HeldCoordination, logger: Logger, loss: PresenceLoss
     ) {
         callbacks = LoopCallbacks(loop: loop)
-        self.store = StoreAccess(store, callbacks: callbacks, logger: logger)
-        self.files = files
+        self.store = StoreAccess(opened.store, callbacks: callbacks, logger: logger)
+        files = opened.maintenance
         self.configuration = configuration
-        presence = directory.presence
-        endpoints = directory.endpoints
-        runDirectory = directory.run
+        presence = opened.presence
+        endpoints = opened.endpoints
+        runDirectory = opened.directory.run
         self.role = role
         self.logger = logger
         self.loss = loss

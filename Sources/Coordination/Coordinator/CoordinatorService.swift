@@ -1,32 +1,26 @@
 internal import Commands
-package import Host
+internal import Host
 package import Logging
-internal import Membership
+package import Membership
 internal import ServiceLifecycle
-package import Store
+internal import Store
 internal import ZeroMQ
 
 /// Hands command UUIDs to workers, tells monitors what happens, and releases the commands of dead workers.
 package final class CoordinatorService: Service {
-    private let directory: DataDirectory
-    private let store: any CommandStore
-    private let files: (any StoreMaintenance)?
+    private let opened: OpenedStore
     private let configuration: CoordinatorConfiguration
     private let logger: Logger
     private let whenReady: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - store: with a connection of its own to every shard.
-    ///   - files: of the store; nil where it has none.
+    ///   - opened: with a connection of its own to every shard.
     ///   - whenReady: called once, when the sockets are bound.
     package init(
-        directory: DataDirectory, store: any CommandStore, files: (any StoreMaintenance)?,
-        configuration: CoordinatorConfiguration = .init(),
-        logger: Logger, whenReady: @escaping @Sendable () -> Void = {}
+        _ opened: OpenedStore, configuration: CoordinatorConfiguration = .init(), logger: Logger,
+        whenReady: @escaping @Sendable () -> Void = {}
     ) {
-        self.directory = directory
-        self.store = store
-        self.files = files
+        self.opened = opened
         self.configuration = configuration
         self.logger = logger
         self.whenReady = whenReady
@@ -36,19 +30,19 @@ package final class CoordinatorService: Service {
     /// - Throws: ``StoreError`` `.busy` where another coordinator has the data directory; `.missing` where the files
     ///   that prove that this one runs were removed.
     package func run() async throws {
-        let role = try directory.presence.takeCoordination(now: .now)
-        let recovered = try await BlockingPool.shared.run { [store] () throws(StoreError) in
-            try RecoveredState(from: store)
+        let role = try opened.presence.takeCoordination(now: .now)
+        let recovered = try await BlockingPool.shared.run { [opened] () throws(StoreError) in
+            try RecoveredState(from: opened.store)
         }
         let loss = PresenceLoss()
         let loop = try PollLoop(name: "coordinator")
         defer { loop.stop() }
-        let coordinator = try await loop.run { [store, files, directory, configuration, logger] in
+        let coordinator = try await loop.run { [opened, configuration, logger] in
             Result {
                 try Coordinator(
                     CoordinatorEnvironment(
-                        loop: loop, store: store, files: files, configuration: configuration,
-                        directory: directory, role: role, logger: logger, loss: loss),
+                        loop: loop, opened: opened, configuration: configuration, role: role, logger: logger,
+                        loss: loss),
                     newest: recovered.newest, clockHold: recovered.clockHold,
                     clockJumps: recovered.clockJumps)
             }
@@ -61,7 +55,7 @@ package final class CoordinatorService: Service {
                 steady for 5 minutes, nothing is deleted or cancelled by its age.
                 """)
         }
-        logger.info("Coordinator ready.", metadata: ["shards": "\(store.shardCount)"])
+        logger.info("Coordinator ready.", metadata: ["shards": "\(opened.store.shardCount)"])
         whenReady()
 
         let maintainer = coordinator.maintainer

@@ -70,7 +70,7 @@ package struct DoorService: Service {
     /// - Throws: ``StoreError`` `busy` where another door has the data directory, or where its spool is not there; and the
     ///   errors of the listener.
     package func run() async throws {
-        let role = try client.directory.presence.takeDoor()
+        let role = try client.opened.presence.takeDoor()
         defer { withExtendedLifetime(role) {} }
         // The address of an earlier door must not be taken for that of this one.
         try await client.write { queue in try queue.setDoorURL(nil) }

@@ -36,7 +36,7 @@ final class CoordinatorListener: Sendable {
 
     /// Listens until the task is cancelled.
     func run(_ context: DoorContext) async throws {
-        let feed = try EventFeed(directory: context.client.directory, prefixes: [Self.metrics, Self.counts]) { frame in
+        let feed = try EventFeed(context.client.access.endpoints, prefixes: [Self.metrics, Self.counts]) { frame in
             self.take(Array(frame))
         }
         defer { feed.close() }

@@ -1,5 +1,6 @@
 internal import Commands
 package import Host
+package import Membership
 package import Store
 internal import Wire
 
@@ -9,59 +10,54 @@ internal import Wire
 /// A reading leaves out shards that cannot be read; a verb fails with the error of its shard. Faces take every error as a
 /// ``SluiceError`` (``SluiceError/init(_:)-(any Error)``), whose ``SluiceError/Code/answer`` says what it is to them.
 package struct QueueAccess: Sendable {
-    package let store: any CommandStore
-    /// For what lies beside the store.
-    package let directory: DataDirectory
+    package let opened: OpenedStore
     /// Lost where no coordinator runs, which then reads the store at its start.
     let hint: @Sendable (Hint.Kind, [CommandID]) -> Void
     let threads: QueueThreads
 
     /// - Parameter threads: of ``read(isUrgent:_:)`` and ``write(_:)``; nil: its own.
     init(
-        _ store: any CommandStore, in directory: DataDirectory, threads: QueueThreads? = nil,
-        hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
+        _ opened: OpenedStore, threads: QueueThreads? = nil, hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
     ) {
-        self.store = store
-        self.directory = directory
-        self.threads = threads ?? QueueThreads(store)
+        self.opened = opened
+        self.threads = threads ?? QueueThreads(opened.store)
         self.hint = hint
     }
 
     /// Of a process without a client: a hint makes a socket of its own, where a coordinator runs.
-    package init(_ store: any CommandStore, in directory: DataDirectory) {
-        self.init(store, in: directory) { HintSender.send($0, $1, in: directory) }
-    }
+    package init(_ opened: OpenedStore) { self.init(opened) { HintSender.send($0, $1, through: opened) } }
 
-    /// Opens the store of a data directory. Each shard is opened when it is first used.
+    /// Opens a store. Each shard is opened when it is first used.
     /// - Parameter create: makes the store where there is none, and refuses a backup and a copy: for what works on it.
     /// - Throws: `missing` where there is no store and `create` is false; `permission`; `backup`; `unsuitable`.
-    package init(opening directory: DataDirectory, create: Bool = false) throws(StoreError) {
-        let store = try SQLiteStore(directory: directory, create: create)
-        if create {
-            try store.refuseBackup()
-            try store.refuseCopy()
-        }
-        self.init(store, in: directory)
+    package init(opening location: StoreLocation, create: Bool = false) throws(StoreError) {
+        let opened = try Stores.open(location, create: create)
+        if create { try opened.health.requireOriginal() }
+        self.init(opened)
     }
 
     /// The same queue for a process that collects its hints.
     package func collecting(_ hints: PendingHints) -> QueueAccess {
-        QueueAccess(store, in: directory, threads: threads) { kind, ids in for id in ids { hints.add(kind, id) } }
+        QueueAccess(opened, threads: threads) { kind, ids in for id in ids { hints.add(kind, id) } }
     }
+
+    package var store: any CommandStore { opened.store }
+    /// For what lies beside the store.
+    package var directory: DataDirectory { opened.directory }
+    package var presence: any Presence { opened.presence }
+    package var endpoints: any Endpoints { opened.endpoints }
 
     /// The number of shards.
     package var shardCount: Int { store.shardCount }
 
     // MARK: The state of the store
 
-    private var files: SQLiteStore? { store as? SQLiteStore }
-
     /// When the store was copied, where it is a backup: it is read, and nothing runs on it.
-    package var backupTime: Timestamp? { files?.backupTime }
+    package var backupTime: Timestamp? { opened.health.backupTime }
 
     /// The problems of shards that cannot be used, damaged, foreign or missing, as far as they were opened; then those of
     /// shards that refuse submits, because a process keeps their WAL from being started over.
-    package var problems: [SluiceError] { ((files?.problems ?? []) + (files?.overloads ?? [])).map(SluiceError.init) }
+    package var problems: [SluiceError] { (opened.health.problems + opened.health.overloads).map(SluiceError.init) }
 
     /// The hold after a jump of the wall clock, while which nothing is removed; nil where there is none.
     package func clockHold() throws(StoreError) -> ClockHold? { try store.clockHold() }

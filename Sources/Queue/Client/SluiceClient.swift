@@ -1,6 +1,6 @@
 internal import Glibc
 package import Host
-internal import Membership
+package import Membership
 package import Store
 internal import Synchronization
 package import Wire
@@ -16,8 +16,7 @@ internal import ZeroMQ
 /// with ``SluiceError`` where it cannot: `tryAgain`, `noStore`, `foreignStore`, `notPermitted`, `corrupt`,
 /// `cannotWrite` or `failed`. The documentation of a function names further codes.
 public final class SluiceClient: Sendable {
-    package let store: any CommandStore
-    package let directory: DataDirectory
+    package let opened: OpenedStore
     package let registry: OperationRegistry
     private let context: Context
     /// Nil: there is no coordinator.
@@ -35,35 +34,29 @@ public final class SluiceClient: Sendable {
         case closed
     }
 
-    /// Opens the store of a data directory, as the public initialiser of the library does.
+    /// Opens a store, as the public initialiser of the library does.
     /// - Parameter registry: the operations that check payloads.
     package convenience init(data path: String, registry: OperationRegistry, create: Bool) throws(SluiceError) {
         do throws(StoreError) {
-            let directory = DataDirectory(path: path)
-            let store = try SQLiteStore(directory: directory, create: create)
-            try self.init(directory: directory, store: store, registry: registry)
+            try self.init(Stores.open(StoreLocation(path), create: create), registry: registry)
         } catch {
             throw SluiceError(error)
         }
     }
 
-    package init(
-        directory: DataDirectory, store: any CommandStore, registry: OperationRegistry
-    ) throws(StoreError) {
-        self.directory = directory
-        self.store = store
-        threads = QueueThreads(store)
+    package init(_ opened: OpenedStore, registry: OperationRegistry) throws(StoreError) {
+        self.opened = opened
+        threads = QueueThreads(opened.store)
         self.registry = registry
         clock = { .now }
         let endpoints: any OpenEndpoints
-        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+        do throws(SystemError) { endpoints = try opened.endpoints.open() } catch {
             throw StoreError(error.code == EMFILE ? .exhausted : .failed, error.description)
         }
         self.endpoints = endpoints
         do throws(ZeroMQError) {
             context = try Context()
-            batcher = try SubmitBatcher(
-                store: store, hints: .socket(endpoints, context), clock: clock)
+            batcher = try SubmitBatcher(store: opened.store, hints: .socket(endpoints, context), clock: clock)
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -72,26 +65,28 @@ public final class SluiceClient: Sendable {
 
     /// A client of a store that no other process uses: it opens no sockets.
     /// - Parameters:
-    ///   - directory: for what lies beside the store; it need not exist.
+    ///   - opened: its directory need not exist.
     ///   - clock: the wall clock of the rows that it writes.
     ///   - hint: takes the hints that a coordinator would get, on a thread of the client.
     package init(
-        of store: any CommandStore, directory: DataDirectory, registry: OperationRegistry,
+        of opened: OpenedStore, registry: OperationRegistry,
         clock: @escaping @Sendable () -> Timestamp, hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
     ) throws(SluiceError) {
-        self.directory = directory
-        self.store = store
-        threads = QueueThreads(store)
+        self.opened = opened
+        threads = QueueThreads(opened.store)
         self.registry = registry
         self.clock = clock
         endpoints = nil
         do throws(ZeroMQError) {
             context = try Context()
-            batcher = try SubmitBatcher(store: store, hints: .process(hint), clock: clock)
+            batcher = try SubmitBatcher(store: opened.store, hints: .process(hint), clock: clock)
         } catch {
             throw SluiceError(error)
         }
     }
+
+    package var store: any CommandStore { opened.store }
+    package var directory: DataDirectory { opened.directory }
 
     /// Passes an event to streams and waits, as if the coordinator had published it.
     package func deliver(_ frame: [UInt8]) {
@@ -213,7 +208,7 @@ public final class SluiceClient: Sendable {
 
     /// The queue of this client. Its hints go over the socket of the client.
     package var access: QueueAccess {
-        QueueAccess(store, in: directory, threads: threads) { [batcher] in batcher.send($0, $1) }
+        QueueAccess(opened, threads: threads) { [batcher] in batcher.send($0, $1) }
     }
 
     /// As ``QueueAccess/read(isUrgent:_:)``.

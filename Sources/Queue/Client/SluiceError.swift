@@ -28,7 +28,7 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         /// A command with another payload or destination holds the unique key: `id` is that command, and the
         /// message says for how long it holds the key.
         case conflict
-        /// A value that is not allowed: payload, type, limit, concurrency.
+        /// A value that is not allowed: data directory, payload, type, limit, concurrency.
         case invalid
         /// A payload names a source that is missing, unreadable or not a regular file.
         case source

@@ -1,6 +1,5 @@
-package import Host
-internal import Membership
-internal import Store
+internal import Host
+package import Membership
 internal import ZeroMQ
 
 /// Frames of `events.sock`, unparsed, on a thread of the feed's own: a hundred thousand a second are common.
@@ -17,11 +16,11 @@ package actor EventFeed {
 
     /// Subscribes, and calls `body` on the feed's thread for each frame.
     /// - Parameter prefixes: of topics; the empty prefix is every topic.
-    /// - Throws: ``SluiceError``: `noStore` where `run/` cannot be opened, `tryAgain` without descriptors.
+    /// - Throws: ``SluiceError``: `noStore` where the sockets cannot be reached, `tryAgain` without descriptors.
     package init(
-        directory: DataDirectory, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+        _ endpoints: any Endpoints, prefixes: [String], body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) throws(SluiceError) {
-        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+        do throws(SystemError) { self.endpoints = try endpoints.open() } catch {
             throw SluiceError(.noStore, error.description)
         }
         do throws(ZeroMQError) {

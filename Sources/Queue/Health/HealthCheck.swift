@@ -37,10 +37,13 @@ package struct HealthCheck {
         }
         for finding in versions() + permissions() + fileSystem() + others { note(finding) }
         do throws(StoreError) {
-            let store = try SQLiteStore(directory: directory, create: false)
-            for shard in 0..<store.shardCount { for finding in integrity(of: shard, store) { note(finding) } }
-            for finding in messages(store) + backup(store) + logs(store) { note(finding) }
-            for finding in clock(store) + schedules(store) + processes(store) { note(finding) }
+            let opened = try Stores.open(.directory(directory), create: false)
+            for shard in 0..<opened.store.shardCount { for finding in integrity(of: shard, opened) { note(finding) } }
+            let files = opened.maintenance
+            for finding in (files.map(messages) ?? []) + backup(opened.health) { note(finding) }
+            for finding in files.map(logs) ?? [] { note(finding) }
+            let store = opened.store
+            for finding in clock(store) + schedules(store) + processes(QueueAccess(opened)) { note(finding) }
         } catch {
             note(Finding("store", error.code == .corrupt ? .broken : .warning, error.message))
         }
@@ -127,13 +130,15 @@ package struct HealthCheck {
 
     // MARK: The store
 
-    private func integrity(of shard: Int, _ store: any StoreMaintenance & ReadingStore) -> [Finding] {
+    private func integrity(of shard: Int, _ opened: OpenedStore) -> [Finding] {
         let check = "shard \(shard < 10 ? "0" : "")\(shard)"
         do throws(StoreError) {
-            let problems = try store.integrityCheck(shard: shard)
+            let problems = try opened.maintenance?.integrityCheck(shard: shard) ?? []
             guard let first = problems.first else {
-                return mends
-                    ? try mended(shard, store, check) : [try relations(of: shard, store, check)]
+                guard mends, let files = opened.maintenance else {
+                    return [try relations(of: shard, opened.store, check)]
+                }
+                return try mended(shard, files, check)
             }
             return [
                 Finding(
@@ -159,9 +164,9 @@ package struct HealthCheck {
 
     /// Counts the dependencies and flows of a sound shard anew, and sets right what differs.
     private func mended(
-        _ shard: Int, _ store: any StoreMaintenance, _ check: String
+        _ shard: Int, _ files: any StoreMaintenance, _ check: String
     ) throws(StoreError) -> [Finding] {
-        let mend = try store.mend(shard: shard, now: .now)
+        let mend = try files.mend(shard: shard, now: .now)
         var findings = mend.changes.prefix(Self.maxChanges).map { Finding(check, .note, "mended: \($0)") }
         if mend.changes.count > Self.maxChanges {
             findings.append(
@@ -178,10 +183,10 @@ package struct HealthCheck {
     }
 
     /// Compares what the shards have told each other, and posts what is missing.
-    private func messages(_ store: any StoreMaintenance) -> [Finding] {
+    private func messages(_ files: any StoreMaintenance) -> [Finding] {
         do throws(StoreError) {
-            let found = try store.debts()
-            if mends { try store.post(found) }
+            let found = try files.debts()
+            if mends { try files.post(found) }
             let debts = found.debts.map { (mends ? "mended: \($0.change)" : $0.problem) }.sorted()
             var findings = Self.first(debts, of: Self.maxChanges, "messages of shards") { sentence in
                 mends
@@ -208,9 +213,9 @@ package struct HealthCheck {
         return sentences.prefix(limit).map(finding) + (rest > 0 ? [finding("\(rest) more \(more)")] : [])
     }
 
-    private func backup(_ store: SQLiteStore) -> [Finding] {
-        guard let time = store.backupTime else {
-            return store.copiedDirectory().map { [Finding("store", .warning, $0.sentence(directory.path))] } ?? []
+    private func backup(_ health: any StoreHealth) -> [Finding] {
+        guard let time = health.backupTime else {
+            return health.copyWarning().map { [Finding("store", .warning, $0)] } ?? []
         }
         return [
             Finding(
@@ -220,9 +225,9 @@ package struct HealthCheck {
         ]
     }
 
-    private func logs(_ store: any StoreMaintenance) -> [Finding] {
-        (0..<store.shardCount).compactMap { shard in
-            let size = store.walSize(shard: shard)
+    private func logs(_ files: any StoreMaintenance) -> [Finding] {
+        (0..<files.shardCount).compactMap { shard in
+            let size = files.walSize(shard: shard)
             guard size > Self.largeWAL else { return nil }
             return Finding(
                 "wal", .warning,
@@ -265,8 +270,7 @@ package struct HealthCheck {
 
     // MARK: Processes
 
-    private func processes(_ store: any CommandStore) -> [Finding] {
-        let queue = QueueAccess(store, in: directory)
+    private func processes(_ queue: QueueAccess) -> [Finding] {
         let coordinator = queue.coordinator
         let running =
             queue.stalledCoordinator.map(Finding.init(stalled:))
@@ -274,12 +278,12 @@ package struct HealthCheck {
                 "coordinator", coordinator != nil ? .ok : .note,
                 coordinator != nil
                     ? "running\(coordinator?.pid.map { ", pid \($0)" } ?? "")" : "not running: “sluice up” starts one")
-        return [running] + sockets(isRunning: coordinator != nil) + workers(queue, isRunning: coordinator != nil)
+        return [running] + sockets(queue, isRunning: coordinator != nil) + workers(queue, isRunning: coordinator != nil)
     }
 
-    private func sockets(isRunning: Bool) -> [Finding] {
+    private func sockets(_ queue: QueueAccess, isRunning: Bool) -> [Finding] {
         CoordinatorSocket.permanent.compactMap { socket in
-            switch directory.endpoints.problem(of: socket) {
+            switch queue.endpoints.problem(of: socket) {
             case .missing(let name):
                 isRunning ? Finding("sockets", .warning, "\(name) is missing: restart the coordinator") : nil
             case .occupied(let path): Finding("sockets", .warning, "\(path) is not a socket: move it away")

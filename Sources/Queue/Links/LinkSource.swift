@@ -66,7 +66,7 @@ package struct LinkSource {
     private func live(_ names: [String]?) async throws -> LinkCollector? {
         let snapshot = Snapshot()
         let (events, continuation) = AsyncStream.makeStream(of: SluiceEvent.self)
-        let feed = try EventFeed(directory: queue.directory, prefixes: Self.prefixes(names)) { frame in
+        let feed = try EventFeed(queue.endpoints, prefixes: Self.prefixes(names)) { frame in
             guard let event = SluiceEvent(frame: Array(frame)) else { return }
             if event.isSnapshot { snapshot.events.add(1, ordering: .relaxed) }
             continuation.yield(event)

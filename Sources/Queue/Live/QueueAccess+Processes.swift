@@ -14,10 +14,6 @@ extension QueueAccess {
 
     // MARK: Processes
 
-    var presence: any Presence { directory.presence }
-
-    var endpoints: any Endpoints { directory.endpoints }
-
     /// The coordinator that runs.
     package var coordinator: Holder? { presence.holder(of: .coordinator) }
 

@@ -11,7 +11,7 @@ extension QueueAccess {
     package func progress(of id: CommandID) async -> CommandProgress? {
         guard coordinator != nil else { return nil }
         let (events, continuation) = AsyncStream.makeStream(of: CommandProgress.self)
-        let feed = try? EventFeed(directory: directory, prefixes: ["progress/\(id)"]) { frame in
+        let feed = try? EventFeed(endpoints, prefixes: ["progress/\(id)"]) { frame in
             guard let event = SluiceEvent(frame: Array(frame)), let progress = CommandProgress(body: event.body) else {
                 return
             }

@@ -1,7 +1,5 @@
 package import Commands
-package import Host
 package import Membership
-internal import Store
 package import Wire
 package import ZeroMQ
 
@@ -44,8 +42,8 @@ package struct HintSender: ~Copyable {
 
     /// Sends hints from a process without a loop. Returns when they have left, or after 100 ms; at once where
     /// no coordinator runs, and where a socket cannot be made.
-    package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], in directory: DataDirectory) {
-        guard directory.presence.holder(of: .coordinator) != nil, let endpoints = try? directory.endpoints.open(),
+    package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], through opened: OpenedStore) {
+        guard opened.presence.holder(of: .coordinator) != nil, let endpoints = try? opened.endpoints.open(),
             let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint")
         else { return }
         loop.perform {

@@ -1,5 +1,4 @@
 package import Commands
-package import Host
 internal import Store
 internal import Synchronization
 package import Wire
@@ -16,14 +15,14 @@ extension Effects {
 /// Hints about commands that a person has changed one by one, collected so that one socket sends them
 /// together.
 package final class PendingHints: Sendable {
-    private let directory: DataDirectory
+    private let queue: QueueAccess
     private let pending = Mutex<[(kind: Hint.Kind, id: CommandID)]>([])
 
-    package init(in directory: DataDirectory) { self.directory = directory }
+    package init(of queue: QueueAccess) { self.queue = queue }
 
     package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
 
-    /// Sends what was added since the last call, as ``HintSender/send(_:_:in:)`` does.
+    /// Sends what was added since the last call, as a verb of the queue does.
     package func send() {
         let hints = pending.withLock { pending in
             defer { pending = [] }
@@ -31,7 +30,7 @@ package final class PendingHints: Sendable {
         }
         for kind in [Hint.Kind.cancelRequested, .changed, .ready] {
             let ids = hints.filter { $0.kind == kind }.map { $0.id }
-            if !ids.isEmpty { HintSender.send(kind, ids, in: directory) }
+            if !ids.isEmpty { queue.hint(kind, ids) }
         }
     }
 }

@@ -1,5 +1,6 @@
 package import Commands
 package import Host
+internal import Membership
 internal import Store
 internal import UploadSpool
 
@@ -44,7 +45,7 @@ extension QueueAccess {
     package func backup(
         to directory: String, progress: (ShardProgress) -> Void
     ) throws -> [(shard: Int?, error: SluiceError)] {
-        guard let files = store as? any StoreMaintenance else {
+        guard let files = opened.maintenance else {
             throw SluiceError(.invalid, "this store has no files of its own; use the backups of its server")
         }
         return try files.backup(to: directory) { progress(ShardProgress($0)) }.map { ($0.shard, SluiceError($0)) }

@@ -64,7 +64,7 @@ struct BacklogBench {
             let missing = backlog - (try rig.store.counts()[.new])
             if missing >= 2000 {
                 // As every producer does; otherwise the sweep finds the new commands up to 5 s later.
-                HintSender.send(.ready, try rig.fill(min(missing, 4000)), in: rig.directory)
+                HintSender.send(.ready, try rig.fill(min(missing, 4000)), through: rig.opened)
             } else {
                 BenchClock.sleep(0.005)
             }

@@ -6,6 +6,7 @@ internal import Coordination
 internal import Dispatch
 internal import Glibc
 internal import Logging
+internal import Membership
 internal import Sluice
 internal import Store
 internal import Synchronization
@@ -51,7 +52,7 @@ struct BenchChildCommand: AsyncParsableCommand {
 
     private func subscribe() async throws {
         let counter = Counter()
-        let feed = try EventFeed(directory: data.directory(), prefixes: [""]) { frame in
+        let feed = try EventFeed(data.directory().endpoints, prefixes: [""]) { frame in
             // The figure counts status events; the other events are received too.
             if frame.first == UInt8(ascii: "s") { counter.events.add(1, ordering: .relaxed) }
         }

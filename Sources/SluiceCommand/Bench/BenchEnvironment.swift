@@ -2,6 +2,7 @@ internal import Commands
 internal import Console
 internal import Glibc
 internal import Host
+internal import Membership
 internal import Queue
 internal import Store
 
@@ -42,12 +43,7 @@ struct BenchEnvironment {
     private static func durability(in workspace: BenchWorkspace) throws -> String {
         let directory = DataDirectory(path: workspace.newDirectory())
         defer { workspace.clear(directory.path) }
-        let store = try SQLiteStore(directory: directory, create: true, shardCount: 1)
-        let journal = try store.pragma("journal_mode", shard: 0)
-        let synchronous = try store.pragma("synchronous", shard: 0)
-        let levels = ["0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"]
-        let meaning = ["2", "3"].contains(synchronous) ? ": what is acknowledged is on disk" : ""
-        return "\(journal.uppercased()), synchronous=\(levels[synchronous] ?? synchronous)\(meaning)"
+        return try Stores.open(.directory(directory), create: true, shardCount: 1).health.durability()
     }
 
     private static var build: String {

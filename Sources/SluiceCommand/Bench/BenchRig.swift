@@ -8,14 +8,15 @@ internal import Store
 /// A store of a bench, and the processes on it.
 struct BenchRig {
     let workspace: BenchWorkspace
-    let directory: DataDirectory
-    let store: SQLiteStore
+    let opened: OpenedStore
 
     init(_ workspace: BenchWorkspace) throws {
         self.workspace = workspace
-        directory = DataDirectory(path: workspace.newDirectory())
-        store = try SQLiteStore(directory: directory, create: true)
+        opened = try Stores.open(.directory(DataDirectory(path: workspace.newDirectory())), create: true)
     }
+
+    var store: any CommandStore { opened.store }
+    var directory: DataDirectory { opened.directory }
 
     // MARK: Processes
 
@@ -36,7 +37,7 @@ struct BenchRig {
         try workspace.start(["bench-child"] + arguments + ["--data", directory.path], output: output)
     }
 
-    var hasCoordinator: Bool { directory.presence.holder(of: .coordinator) != nil }
+    var hasCoordinator: Bool { opened.presence.holder(of: .coordinator) != nil }
 
     /// Waits until the coordinator has its role and each worker its session.
     func untilReady(workers: Int) throws {

@@ -35,8 +35,7 @@ struct LatencyBench {
     }
 
     private func measure(_ rig: BenchRig) async throws -> [Double] {
-        let client = try SluiceClient(
-            directory: rig.directory, store: rig.store, registry: OperationRegistry([StampOperation()]))
+        let client = try SluiceClient(rig.opened, registry: OperationRegistry([StampOperation()]))
         let draft = try client.draft("bench.stamp", payload: .object([]))
         var acknowledged: [(CommandID, Int64)] = []
         for number in 0..<samples + 100 {

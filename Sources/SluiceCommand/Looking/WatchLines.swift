@@ -18,8 +18,7 @@ struct WatchLines {
 
     func run() async throws {
         SignalHandling.exits()
-        let feed = try EventFeed(directory: queue.directory, prefixes: topics.isEmpty ? [""] : topics) {
-            [topics, asText] frame in
+        let feed = try EventFeed(queue.endpoints, prefixes: topics.isEmpty ? [""] : topics) { [topics, asText] frame in
             // Metrics are a few kilobytes for each process, every few seconds.
             if topics.isEmpty, frame.starts(with: Self.metrics) { return }
             if asText { Self.showText(frame) } else { Self.show(frame) }

@@ -32,7 +32,7 @@ final class WatchLive: Sendable {
 
     func run() async throws {
         let collector = collector
-        let feed = try EventFeed(directory: queue.directory, prefixes: [""]) { collector.take($0) }
+        let feed = try EventFeed(queue.endpoints, prefixes: [""]) { collector.take($0) }
         defer { withExtendedLifetime(feed) {} }
         let (keys, pressed) = AsyncStream<ExitCode?>.makeStream()
         Terminal.restoreAtCrash()

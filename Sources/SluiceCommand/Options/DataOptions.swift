@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Glibc
 internal import Host
+internal import Membership
 internal import Operations
 internal import Queue
 
@@ -27,11 +28,13 @@ struct DataOptions: ParsableArguments {
         return variable
     }
 
-    /// The data directory. ``validate()`` has refused an empty one.
+    /// The data directory. ``validate()`` has refused an empty one, and what is not a directory.
     var path: String { (try? chosenPath()) ?? "./sluice-data" }
 
     func validate() throws {
-        if try chosenPath().isEmpty { throw ValidationError("--data must not be empty.") }
+        let path = try chosenPath()
+        if path.isEmpty { throw ValidationError("--data must not be empty.") }
+        do { _ = try StoreLocation(path) } catch { throw ValidationError(SluiceError(error).message) }
     }
 
     func directory() -> DataDirectory { DataDirectory(path: path) }
@@ -40,7 +43,7 @@ struct DataOptions: ParsableArguments {
     /// - Parameter create: make its store where there is none, and refuse a backup and a copy: for processes that work on
     ///   it.
     func queue(create: Bool = false) throws -> QueueAccess {
-        try opening(create: create) { try QueueAccess(opening: directory(), create: create) }
+        try opening(create: create) { try QueueAccess(opening: StoreLocation(path), create: create) }
     }
 
     /// Opens a client that makes the store where there is none.

@@ -37,7 +37,8 @@ struct CoordinatorCommand: AsyncParsableCommand {
         configuration.beat = { Notify.alive() }
         configuration.network = try await ConfigurationFile(data, data.directory()).network
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
-        let (directory, store) = (data.directory(), try data.store())
+        let queue = try data.queue(create: true)
+        let directory = queue.directory
         if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
@@ -48,13 +49,11 @@ struct CoordinatorCommand: AsyncParsableCommand {
                 logger.warning("The spool was not swept: \(SluiceError(error).message)")
             }
         }
-        let schedules = ScheduleApplication(data: data, queue: QueueAccess(store, in: directory), logger: logger)
-        let service = CoordinatorService(
-            directory: directory, store: store, files: store, configuration: configuration, logger: logger,
-            whenReady: {
-                Notify.ready()
-                Task { await schedules.run() }
-            })
+        let schedules = ScheduleApplication(data: data, queue: queue, logger: logger)
+        let service = CoordinatorService(queue.opened, configuration: configuration, logger: logger) {
+            Notify.ready()
+            Task { await schedules.run() }
+        }
         if let parentDescriptor { Services.endWithParent(parentDescriptor) }
         try await Services.run(service, logger: logger)
     }

@@ -62,9 +62,8 @@ struct DoorCommand: AsyncParsableCommand {
         let logger = log.logger("door")
         let telemetry = Telemetry.bootstrap(logger: logger)
         let file = try await ConfigurationFile(data, data.directory())
-        let (directory, store) = (data.directory(), try data.store())
-        let client = try SluiceClient(
-            directory: directory, store: store, registry: BuiltInOperations.registry(try file.uploads()))
+        let queue = try data.queue(create: true)
+        let client = try SluiceClient(queue.opened, registry: BuiltInOperations.registry(try file.uploads()))
         let inherited = try SocketActivation.socket()
         let address = inherited?.address ?? listen ?? file.door.listen ?? Self.defaultAddress
         let certificate: CertificateSource?
@@ -75,7 +74,7 @@ struct DoorCommand: AsyncParsableCommand {
         let registries = SubmitRegistries(data)
         let registry = await registries.lookup(
             for: file.door.submit.types.union(routes.routes.flatMap(\.types)))
-        let check = RouteCheck(registry: registry, types: try store.types(), webhooks: file.webhooks)
+        let check = RouteCheck(registry: registry, types: try queue.store.types(), webhooks: file.webhooks)
         for problem in try check.problems(of: routes.routes) {
             logger.warning("A sample upload was refused (see “sluice route check”): \(problem)")
         }

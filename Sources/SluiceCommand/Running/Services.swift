@@ -2,7 +2,6 @@ internal import Glibc
 internal import Host
 internal import Logging
 internal import ServiceLifecycle
-internal import Store
 internal import UnixSignals
 
 /// Runs a service until it ends, and drains it at SIGTERM, SIGINT, or SIGHUP where nohup(1) has not ignored
@@ -53,18 +52,6 @@ enum Services {
                 if count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN) { break }
             }
             kill(getpid(), SIGTERM)
-        }
-    }
-}
-
-extension DataOptions {
-    /// Opens the store for a process that works on it. Makes one where there is none, and refuses a backup and a copy.
-    func store() throws -> SQLiteStore {
-        try opening(create: true) {
-            let store = try SQLiteStore(directory: directory(), create: true)
-            try store.refuseBackup()
-            try store.refuseCopy()
-            return store
         }
     }
 }

@@ -67,23 +67,22 @@ struct UpCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("up")
-        let directory = data.directory()
         // Checked before the children start, so that one process reports a fault, not every child.
-        let file = try await ConfigurationFile(data, directory)
+        let file = try await ConfigurationFile(data, data.directory())
         _ = try file.uploads()
         _ = try ConfiguredRoutes.read(data)
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let address = listen ?? file.door.listen
         // Made before the children start, so that they do not race for it.
-        let store = try data.store()
-        let presence = directory.presence
+        let queue = try data.queue(create: true)
+        let (store, presence) = (queue.store, queue.presence)
         if let holder = presence.remainingHolder(of: .coordinator) {
             let pid = holder.pid.map { ", process \($0)" } ?? ""
             throw ExitError(
                 .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers with “sluice worker”")
         }
         Notify.keep()
-        let watchdog = try Watchdog(directory: directory)
+        let watchdog = try Watchdog(queue.endpoints)
         var options = Supervisor.Options()
         options.gracePeriod = grace.duration + WorkerConfiguration.abandonTimeout + .seconds(5)
         // The URL of an earlier door must not be taken for that of this one. The door itself sets it to nil too, but later.
@@ -127,8 +126,8 @@ struct UpCommand: AsyncParsableCommand {
         } onReady: {
             startThread(named: "sluice-startup") {
                 guard let report = Self.awaitStart(supervisor, startup, isReady) else { return }
-                welcome(report, directory, address, file.door)
-                if report.isRunning(StartupReport.door) { Self.showLogin(QueueAccess(store, in: data.directory())) }
+                welcome(report, queue, address, file.door)
+                if report.isRunning(StartupReport.door) { Self.showLogin(queue) }
                 Notify.ready()
             }
         } onSilence: {
@@ -200,16 +199,16 @@ struct UpCommand: AsyncParsableCommand {
     }
 
     private func welcome(
-        _ report: StartupReport, _ directory: DataDirectory, _ address: ListenAddress?, _ door: DoorConfiguration
+        _ report: StartupReport, _ queue: QueueAccess, _ address: ListenAddress?, _ door: DoorConfiguration
     ) {
         let url =
             address.map { address in
                 report.isRunning(StartupReport.door)
-                    ? "\n  door     \(door.url(at: address)), token in \(directory.doorToken)"
+                    ? "\n  door     \(door.url(at: address)), token in \(queue.directory.doorToken)"
                     : "\n  door     not at \(door.url(at: address)) yet: it cannot start, and is tried again every 5 s"
             } ?? ""
         let option = data.data.map { " --data \($0)" } ?? ""
-        let events = directory.endpoints.address(of: .events) ?? "see “sluice status\(option)”"
+        let events = queue.endpoints.address(of: .events) ?? "see “sluice status\(option)”"
         Diagnostics.write(
             """
             sluice runs in \(data.path): a coordinator and \(report.workers(concurrency: concurrency)).

@@ -2,7 +2,6 @@ internal import Host
 internal import Logging
 internal import Membership
 internal import Queue
-internal import Store
 internal import Synchronization
 internal import Wire
 internal import ZeroMQ
@@ -34,8 +33,8 @@ actor Watchdog {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(directory: DataDirectory) throws {
-        do throws(SystemError) { endpoints = try directory.endpoints.open() } catch {
+    init(_ endpoints: any Endpoints) throws {
+        do throws(SystemError) { self.endpoints = try endpoints.open() } catch {
             throw ExitError(.input, error.description)
         }
         context = try Context()

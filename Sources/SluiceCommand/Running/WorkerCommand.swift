@@ -81,7 +81,8 @@ struct WorkerCommand: AsyncParsableCommand {
         if let proxies = operations.http.client.proxies.summary {
             logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
         }
-        let store = try data.store()
+        let queue = try data.queue(create: true)
+        let store = queue.store
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.beat = { Notify.alive() }
@@ -95,7 +96,7 @@ struct WorkerCommand: AsyncParsableCommand {
         operations.exec.directories = Self.execDirectories(directory)
         let registry = try registry(operations)
         let service = WorkerService(
-            directory: directory, store: store, registry: registry, configuration: configuration, logger: logger,
+            queue.opened, registry: registry, configuration: configuration, logger: logger,
             onPhase: { [concurrency, isLimited = types != nil] seat, phase in
                 if phase == .ready { Notify.ready() }
                 WorkerInfo.store(

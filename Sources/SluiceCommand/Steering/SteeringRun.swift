@@ -52,7 +52,7 @@ struct SteeringRun {
             return Diagnostics.say("\(selected.text) would be changed")
         }
         try confirmation.confirm(verb, selected)
-        let hints = PendingHints(in: data.directory())
+        let hints = PendingHints(of: queue)
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
         let queue = queue.collecting(hints)
@@ -80,7 +80,7 @@ struct SteeringRun {
     private func change(
         _ parts: [CommandIDPart], _ queue: QueueAccess, _ body: (Command, QueueAccess) throws -> Outcome
     ) throws {
-        let hints = PendingHints(in: data.directory())
+        let hints = PendingHints(of: queue)
         SignalHandling.exits { hints.send() }
         defer { hints.send() }
         let queue = queue.collecting(hints)

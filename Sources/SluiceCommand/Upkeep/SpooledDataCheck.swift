@@ -26,7 +26,7 @@ struct SpooledDataCheck {
 
     func findings() -> [Finding] {
         // The check of the shards says why there is no store.
-        guard let queue = try? QueueAccess(opening: directory) else { return [] }
+        guard let queue = try? QueueAccess(opening: .directory(directory)) else { return [] }
         let door = queue.door
         let running =
             queue.stalledDoor.map(Finding.init(stalled:))

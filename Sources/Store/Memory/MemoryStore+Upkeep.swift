@@ -73,7 +73,6 @@ extension MemoryStore {
     }
 }
 
-/// It is never damaged or copied.
 extension MemoryStore: StoreHealth {
     package var problems: [StoreError] { [] }
     package var overloads: [StoreError] { [] }

@@ -86,7 +86,7 @@ extension Connection {
 
 extension SQLiteStore {
     /// Whether the directory is a copy of another, by the inodes of its shards. It changes nothing.
-    package func copiedDirectory() -> CopiedDirectory? {
+    func copiedDirectory() -> CopiedDirectory? {
         for shard in shards {
             guard let found = try? shard.places(), let recorded = found.recorded, let present = found.present,
                 recorded.inode != present.inode
@@ -98,7 +98,7 @@ extension SQLiteStore {
     }
 
     /// - Throws: `.unsuitable` where the directory is a copy of another.
-    package func refuseCopy() throws(StoreError) {
+    func refuseCopy() throws(StoreError) {
         guard let copy = copiedDirectory() else { return recordPlaces() }
         throw StoreError(.unsuitable, "\(copy.sentence(directory.resolved.path)).")
     }

@@ -6,8 +6,7 @@ package protocol StoreHealth: Sendable {
     var problems: [StoreError] { get }
     /// The errors of the usable shards that refuse submits.
     var overloads: [StoreError] { get }
-    /// When the store was copied, where a shard that was opened is a backup: it is read, and nothing runs on it. Nil for a
-    /// store in use.
+    /// When the store was copied, where a shard that was opened is a backup; nil for a store in use.
     var backupTime: Timestamp? { get }
     /// Why nothing runs on the store, where it is a copy that is not marked as a backup; nil for an original.
     func copyWarning() -> String?

@@ -18,39 +18,23 @@ extension SQLiteStore: StoreHealth {
     }
 
     /// - Throws: `.backup` where a shard is a backup. Any other problem of a shard is an error of its first use.
-    package func refuseBackup() throws(StoreError) {
+    func refuseBackup() throws(StoreError) {
         for shard in shards { try? shard.use { _ in } }
         if let time = backupTime { throw StoreError.backup(in: directory, of: time) }
     }
 
     package func durability() throws(StoreError) -> String {
-        let journal = try pragma("journal_mode", shard: 0)
-        let synchronous = try pragma("synchronous", shard: 0)
+        let (journal, synchronous) = try shards[0].use { connection throws(StoreError) in
+            (try connection.pragma("journal_mode"), try connection.pragma("synchronous"))
+        }
         let levels = ["0": "OFF", "1": "NORMAL", "2": "FULL", "3": "EXTRA"]
         let meaning = ["2", "3"].contains(synchronous) ? ": what is acknowledged is on disk" : ""
         return "\(journal.uppercased()), synchronous=\(levels[synchronous] ?? synchronous)\(meaning)"
     }
+}
 
-    /// The value of a pragma on the connection that writes.
-    /// - Parameter ofCheckpointer: reads it on the connection that copies the WAL instead, which the first
-    ///   checkpoint opens.
-    package func pragma(
-        _ name: String, shard: Int, ofCheckpointer: Bool = false
-    ) throws(StoreError) -> String {
-        guard name.utf8.allSatisfy({ $0 == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) })
-        else { throw StoreError(.invalid, "“\(name)” is not a pragma.") }
-        func value(on connection: Connection) throws(StoreError) -> String {
-            try Statement("PRAGMA \(name)", sharing: connection).first { $0.text(0) } ?? ""
-        }
-        let shard = try self.shard(shard)
-        guard ofCheckpointer else {
-            return try shard.use { connection throws(StoreError) in try value(on: connection) }
-        }
-        return try shard.useCheckpointer { connection throws(StoreError) in try value(on: connection) }
-    }
-
-    /// Opens every shard now. Unusable shards are skipped; see ``problems``.
-    package func openAll() throws(StoreError) {
-        for shard in shards { try ifUsable { () throws(StoreError) in try shard.use { _ in } } }
+extension Connection {
+    func pragma(_ name: String) throws(StoreError) -> String {
+        try Statement("PRAGMA \(name)", sharing: self).first { $0.text(0) } ?? ""
     }
 }

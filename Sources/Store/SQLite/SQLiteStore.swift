@@ -17,20 +17,13 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     /// - Parameters:
     ///   - create: makes the directory and its shards where there are none.
     ///   - shardCount: shards of a new store: a power of two from 1 to 256.
+    ///   - vfs: for tests: the name of a virtual file system of SQLite, which records writes or makes them fail.
+    ///   - walLimit: for tests: bytes of WAL beyond which submits are refused; 512 MiB when nil.
     /// - Throws: `.missing` where a shard is missing, or where there is no store and `create` is false;
     ///   `.permission` where the directory is not private to this user.
-    package convenience init(
-        directory: DataDirectory, create: Bool = true, shardCount: Int = DataDirectory.defaultShardCount
-    ) throws(StoreError) {
-        try self.init(directory: directory, create: create, shardCount: shardCount, vfs: nil)
-    }
-
-    /// As ``init(directory:create:shardCount:)``, with two parameters for tests.
-    /// - Parameters:
-    ///   - vfs: the name of a virtual file system of SQLite, which records writes or makes them fail.
-    ///   - walLimit: bytes of WAL beyond which submits are refused; 512 MiB when nil.
     package init(
-        directory: DataDirectory, create: Bool, shardCount: Int, vfs: String?, walLimit: Int64? = nil
+        directory: DataDirectory, create: Bool = true, shardCount: Int = DataDirectory.defaultShardCount,
+        vfs: String? = nil, walLimit: Int64? = nil
     ) throws(StoreError) {
         if create { try directory.create(shardCount: shardCount) }
         let count = try directory.countShards()
@@ -66,7 +59,7 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
 }
 
 extension DataDirectory {
-    /// Opens the store of the directory, as ``SQLiteStore/init(directory:create:shardCount:)``.
+    /// Opens the store of the directory, as ``SQLiteStore/init(directory:create:shardCount:vfs:walLimit:)``.
     package func openStore(
         create: Bool, shardCount: Int
     ) throws(StoreError) -> any CommandStore & StoreHealth & StoreMaintenance {

@@ -1,10 +1,10 @@
 internal import Commands
-package import Host
+internal import Host
 package import Logging
-internal import Membership
+package import Membership
 package import Operations
 internal import ServiceLifecycle
-package import Store
+internal import Store
 package import Wire
 internal import ZeroMQ
 
@@ -13,23 +13,21 @@ internal import ZeroMQ
 /// Takes a seat and sends hello until it is registered. Ends after a drain: when asked for a graceful
 /// shutdown, when the parent's pipe closes, or when its task is cancelled.
 package final class WorkerService: Service {
-    private let directory: DataDirectory
-    private let store: any CommandStore
+    private let opened: OpenedStore
     private let registry: OperationRegistry
     private let configuration: WorkerConfiguration
     private let logger: Logger
     private let onPhase: @Sendable (_ seat: Int, WorkerState.Phase) -> Void
 
     /// - Parameters:
-    ///   - store: with a connection of its own to every shard.
+    ///   - opened: with a connection of its own to every shard.
     ///   - onPhase: called when the worker is ready, and when it begins to drain.
     package init(
-        directory: DataDirectory, store: any CommandStore, registry: OperationRegistry,
-        configuration: WorkerConfiguration = .init(), logger: Logger,
+        _ opened: OpenedStore, registry: OperationRegistry, configuration: WorkerConfiguration = .init(),
+        logger: Logger,
         onPhase: @escaping @Sendable (_ seat: Int, WorkerState.Phase) -> Void = { _, _ in }
     ) {
-        self.directory = directory
-        self.store = store
+        self.opened = opened
         self.registry = registry
         self.configuration = configuration
         self.logger = logger
@@ -38,9 +36,10 @@ package final class WorkerService: Service {
 
     /// - Throws: ``StoreError`` `.missing` where the files that prove that this worker lives were removed.
     package func run() async throws {
-        let seat = try directory.presence.takeSeat()
+        let store = opened.store
+        let seat = try opened.presence.takeSeat()
         let session = seat.session
-        let sessions = try await BlockingPool.shared.run { [store] () throws(StoreError) in
+        let sessions = try await BlockingPool.shared.run { () throws(StoreError) in
             try ShardSessions(session, in: store)
         }
         let context = try Context()
@@ -49,10 +48,10 @@ package final class WorkerService: Service {
         let loss = PresenceLoss()
         let (stops, stop) = AsyncStream<Void>.makeStream()
         let upkeep = SeatUpkeep(seat: seat, loss: loss, logger: logger, stop: { stop.finish() })
-        let link = try await loop.run { [directory, configuration, logger] in
+        let link = try await loop.run { [opened, configuration, logger] in
             Result {
                 try WorkerLink(
-                    loop: loop, context: context, endpoints: directory.endpoints, session: session,
+                    loop: loop, context: context, endpoints: opened.endpoints, session: session,
                     configuration: configuration, seat: upkeep, logger: logger)
             }
         }.get()
@@ -69,7 +68,7 @@ package final class WorkerService: Service {
         let executor = Executor(
             registry: registry, committers: committers, concurrency: configuration.concurrency, logger: logger,
             intentLog: intentLog, references: PayloadReferences(store: store),
-            uploads: SpooledUploads(store, directory: directory.resolved.uploads),
+            uploads: SpooledUploads(store, directory: opened.directory.resolved.uploads),
             operationExecutor: configuration.operationsMayBlock
                 ? OperationExecutor(maxThreads: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
                 : nil,
@@ -77,7 +76,7 @@ package final class WorkerService: Service {
             publish: { event in loop.perform { link.assumeIsolated { $0.publish(event) } } })
         for (shard, committer) in committers.enumerated() {
             committer.start(
-                commit: { [store] writes, timeout throws(StoreError) in
+                commit: { writes, timeout throws(StoreError) in
                     try sessions.open(shard)
                     let start = MonotonicTime.now
                     var count = 0
@@ -112,7 +111,7 @@ package final class WorkerService: Service {
         await link.flush()
         for committer in committers { await committer.close() }
         await link.flush()
-        try await BlockingPool.shared.run { [store] () throws(StoreError) in
+        try await BlockingPool.shared.run { () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)
         }
         seat.removeIntentLog()

@@ -4,6 +4,7 @@ import DoorAPI
 import Glibc
 import Host
 import Logging
+import Membership
 import Queue
 import Store
 import TestSupport
@@ -15,14 +16,14 @@ import Uploads
 /// The endpoints of the API behind a server on a free port, with a store of its own.
 final class APIRig: Sendable {
     let directory: TemporaryDirectory
-    let store: SQLiteStore
+    let store: any CommandStore
     let client: SluiceClient
     let actions: ActionRuns
     let endpoints: [Endpoint]
     let port: Int
 
     private init(
-        _ directory: TemporaryDirectory, _ store: SQLiteStore, _ client: SluiceClient, _ actions: ActionRuns,
+        _ directory: TemporaryDirectory, _ store: any CommandStore, _ client: SluiceClient, _ actions: ActionRuns,
         _ endpoints: [Endpoint], port: Int
     ) {
         self.directory = directory
@@ -40,14 +41,15 @@ final class APIRig: Sendable {
         let directory = try TemporaryDirectory("api")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
-        let store = try SQLiteStore(directory: data, create: true, shardCount: 4)
+        let opened = try Stores.open(.directory(data), create: true, shardCount: 4)
+        let store = opened.store
         // The principal of requests without another token, as ``TestToken`` has it: it makes tokens.
         let principal = TokenRecord(
             id: "all", name: "test", digest: [UInt8](repeating: 0, count: 32), scopes: Set(Scope.allCases),
             created: .now)
         try store.set(SettingKey.accessToken(principal.id), to: principal.setting)
         let registry = BuiltInOperations.registry()
-        let client = try SluiceClient(directory: data, store: store, registry: registry)
+        let client = try SluiceClient(opened, registry: registry)
         var logger = Logger(label: "api")
         logger.logLevel = .critical
         var configuration = DoorConfiguration()

@@ -1,6 +1,7 @@
 import Commands
 import Glibc
 import Host
+import Membership
 import Queue
 import Store
 import TestSupport
@@ -10,8 +11,7 @@ import TestSupport
 /// A store without processes, whose commands a test moves.
 struct LiveRig: Sendable {
     let place: TemporaryDirectory
-    let directory: DataDirectory
-    let store: SQLiteStore
+    let opened: OpenedStore
 
     static let origin = Destination(scheme: "https", host: "media.example.com", port: 443)
     private static let epoch: Int64 = 7
@@ -24,12 +24,13 @@ struct LiveRig: Sendable {
 
     private init() throws {
         place = try TemporaryDirectory("live")
-        directory = DataDirectory(path: "\(place.path)/data")
-        store = try SQLiteStore(directory: directory, create: true, shardCount: 4)
+        opened = try Stores.open(.directory(DataDirectory(path: "\(place.path)/data")), create: true, shardCount: 4)
         try store.open(Session(seat: 0, epoch: Self.epoch, pid: getpid(), startTime: 1, bootID: "test"))
     }
 
-    var queue: QueueAccess { QueueAccess(store, in: directory) }
+    var store: any CommandStore { opened.store }
+    var directory: DataDirectory { opened.directory }
+    var queue: QueueAccess { QueueAccess(opened) }
 
     @discardableResult
     func submit(_ count: Int = 1, type: String = "noop", to destination: Destination = origin) throws -> [CommandID] {

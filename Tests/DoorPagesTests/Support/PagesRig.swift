@@ -5,6 +5,7 @@ import HTTPTypes
 import Host
 import Hummingbird
 import Logging
+import Membership
 import NIOCore
 import Queue
 import Store
@@ -18,7 +19,7 @@ import Uploads
 
 /// The pages of a store of its own, behind a dispatcher without sockets.
 final class PagesRig: Sendable {
-    let store: SQLiteStore
+    let store: any CommandStore
     let client: SluiceClient
     let token: AccessToken
     let endpoints: [Endpoint]
@@ -29,7 +30,7 @@ final class PagesRig: Sendable {
     let cookie = Mutex<String?>(nil)
 
     private init(
-        _ store: SQLiteStore, _ client: SluiceClient, _ token: AccessToken, _ authenticator: Authenticator,
+        _ store: any CommandStore, _ client: SluiceClient, _ token: AccessToken, _ authenticator: Authenticator,
         _ endpoints: [Endpoint], _ basePath: String, _ logger: Logger
     ) {
         self.store = store
@@ -52,9 +53,10 @@ final class PagesRig: Sendable {
         let directory = try TemporaryDirectory("pages")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
-        let store = try SQLiteStore(directory: data, create: true, shardCount: 4)
+        let opened = try Stores.open(.directory(data), create: true, shardCount: 4)
+        let store = opened.store
         let registry = BuiltInOperations.registry()
-        let client = try SluiceClient(directory: data, store: store, registry: registry)
+        let client = try SluiceClient(opened, registry: registry)
         var logger = Logger(label: "pages")
         logger.logLevel = .critical
         let engine = UploadEngine(

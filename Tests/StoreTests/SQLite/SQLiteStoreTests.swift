@@ -44,7 +44,6 @@ import Testing
                 #expect(try store.pragma(name, shard: shard, ofCheckpointer: true) == value, "\(name), checkpointer")
             }
         }
-        #expect(throws: StoreError.self) { try store.pragma("journal_mode = DELETE", shard: 0) }
     }
 
     @Test func `directories and files are private to their user`() throws {

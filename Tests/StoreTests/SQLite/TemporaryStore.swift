@@ -1,7 +1,8 @@
 import Commands
 import Host
-import Store
 import TestSupport
+
+@testable import Store
 
 /// A store in a directory of its own.
 final class TemporaryStore: Sendable {
@@ -27,6 +28,22 @@ final class TemporaryStore: Sendable {
 }
 
 extension SQLiteStore {
+    /// Opens every shard now. Unusable shards are skipped; see ``problems``.
+    func openAll() throws(StoreError) {
+        for shard in shards { try ifUsable { () throws(StoreError) in try shard.use { _ in } } }
+    }
+
+    /// The value of a pragma on the connection that writes.
+    /// - Parameter ofCheckpointer: reads it on the connection that copies the WAL instead, which the first
+    ///   checkpoint opens.
+    func pragma(_ name: String, shard: Int, ofCheckpointer: Bool = false) throws(StoreError) -> String {
+        let shard = try self.shard(shard)
+        guard ofCheckpointer else {
+            return try shard.use { connection throws(StoreError) in try connection.pragma(name) }
+        }
+        return try shard.useCheckpointer { connection throws(StoreError) in try connection.pragma(name) }
+    }
+
     /// Submits `count` no-ops.
     func submitNoops(_ count: Int = 1, now: Timestamp = .now) throws -> [CommandID] {
         try submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
