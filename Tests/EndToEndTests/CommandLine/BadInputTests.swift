@@ -282,6 +282,20 @@ extension EndToEndTests {
             }
         }
 
+        @Test func `the URL of a database as data directory is refused, and no directory is made of it`() async throws {
+            try await Installation.with { installation in
+                let sentence = "sluice: this sluice keeps its store in a directory only; it has no postgres://\n"
+                for url in ["postgres://host/db", "postgresql://host/db"] {
+                    let option = try await installation.sluice("submit", "noop", "--data", url)
+                    let variable = try await installation.sluice("up", environment: ["SLUICE_DATA": url])
+                    for refused in [option, variable] {
+                        #expect(refused.code == 64 && refused.output.isEmpty, "\(refused.ending): \(refused.errors)")
+                        #expect(refused.errors.hasPrefix(sentence), "\(refused.errors)")
+                    }
+                }
+            }
+        }
+
         @Test func `a full data directory is exit code 74, and acknowledged commands stay`() async throws {
             try await Installation.with { installation in
                 guard let mounting = try await installation.mounting() else {
