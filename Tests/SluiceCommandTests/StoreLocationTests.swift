@@ -29,6 +29,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [["backup"], ["restore"], ["restore", "--adopt"]])
+    func `the directory of a backup is not the URL of a database`(_ command: [String]) throws {
+        let error = try #require(throws: (any Error).self) {
+            try SluiceTool.parseAsRoot(command + ["postgres://host/db"])
+        }
+        #expect(SluiceTool.message(for: error) == Self.sentence)
+        #expect(SluiceTool.exitCode(for: error).rawValue == 64)
+    }
+
     @Test(arguments: ["postgres://host/db", "postgresql://host/db"])
     func `the variable for the data directory is refused like the option`(_ url: String) async {
         let input = open("/dev/null", O_RDONLY | O_CLOEXEC)

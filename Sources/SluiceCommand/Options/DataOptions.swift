@@ -34,6 +34,11 @@ struct DataOptions: ParsableArguments {
     func validate() throws {
         let path = try chosenPath()
         if path.isEmpty { throw ValidationError("--data must not be empty.") }
+        try Self.refuseURL(path)
+    }
+
+    /// - Throws: ``ValidationError`` for the URL of a database, where a directory is meant.
+    static func refuseURL(_ path: String) throws {
         do { _ = try StoreLocation(path) } catch { throw ValidationError(SluiceError(error).message) }
     }
 

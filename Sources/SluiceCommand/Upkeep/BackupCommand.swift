@@ -30,6 +30,8 @@ struct BackupCommand: ParsableCommand {
         completion: .directory)
     var directory: String
 
+    func validate() throws { try DataOptions.refuseURL(directory) }
+
     func run() throws {
         let queue = try data.queue()
         SignalHandling.exits { [directory] in queue.removeUnfinishedBackup(in: directory) }

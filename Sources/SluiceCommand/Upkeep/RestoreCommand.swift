@@ -50,6 +50,7 @@ struct RestoreCommand: ParsableCommand {
     func validate() throws {
         if let shard, !(0..<256).contains(shard) { throw ValidationError("--shard must be from 0 to 255.") }
         if adopt, shard != nil { throw ValidationError("--adopt takes the whole directory, without --shard.") }
+        try DataOptions.refuseURL(directory)
     }
 
     /// The result of a restore, for the output.
