@@ -6,11 +6,6 @@ extension SettingStore {
         RateLimit.parse(try settings(prefix: SettingKey.limitPrefix))
     }
 
-    /// Makes or changes a rate limit.
-    package func setRateLimit(_ name: String, to limit: RateLimit) throws(StoreError) {
-        try set(SettingKey.limit(name), to: limit.json.text)
-    }
-
     /// Removes a rate limit and the state of its bucket. Commands that name it wait until it is set again.
     package func removeRateLimit(_ name: String) throws(StoreError) {
         try set(
