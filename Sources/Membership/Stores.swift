@@ -10,8 +10,7 @@ package enum StoreLocation: Sendable, Hashable {
     /// Reads the text that a person gives for it: the path of a data directory.
     /// - Throws: `.invalid` for the URL of a database, of which the path of a directory would be made.
     package init(_ text: String) throws(StoreError) {
-        let lowercased = text.lowercased()
-        if ["postgres://", "postgresql://"].contains(where: { lowercased.beginsWithBytes(of: $0) }) {
+        if ["postgres://", "postgresql://"].contains(where: { text.lowercased().beginsWithBytes(of: $0) }) {
             throw StoreError(.invalid, "this sluice keeps its store in a directory only; it has no postgres://")
         }
         self = .directory(DataDirectory(path: text))

@@ -38,7 +38,6 @@ package struct Attribute: Sendable {
     static func href(_ url: PageURL) -> Attribute { Attribute("href", url.text) }
     static func src(_ url: PageURL) -> Attribute { Attribute("src", url.text) }
     static func action(_ url: PageURL) -> Attribute { Attribute("action", url.text) }
-    static func formAction(_ url: PageURL) -> Attribute { Attribute("formaction", url.text) }
     /// A URL for the script, as the attribute `data-…`.
     static func data(_ name: StaticString, _ url: PageURL) -> Attribute { Attribute("data-\(name)", url.text) }
 

@@ -32,9 +32,8 @@ struct DataOptions: ParsableArguments {
     var path: String { (try? chosenPath()) ?? "./sluice-data" }
 
     func validate() throws {
-        let path = try chosenPath()
-        if path.isEmpty { throw ValidationError("--data must not be empty.") }
-        try Self.refuseURL(path)
+        if try chosenPath().isEmpty { throw ValidationError("--data must not be empty.") }
+        try Self.refuseURL(chosenPath())
     }
 
     /// - Throws: ``ValidationError`` for the URL of a database, where a directory is meant.
