@@ -71,10 +71,8 @@ struct SpooledUploads: Sendable {
     private static func isOfThisBoot(_ path: String) -> Bool {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return false }
-        var (now, uptime) = (timespec(), timespec())
-        clock_gettime(CLOCK_REALTIME, &now)
-        clock_gettime(CLOCK_BOOTTIME, &uptime)
-        return facts.st_ctim.tv_sec > now.tv_sec - uptime.tv_sec
+        let (now, uptime) = (Timestamp.now.milliseconds / 1000, BootTime.now.nanoseconds / 1_000_000_000)
+        return facts.st_ctim.tv_sec > now - uptime
     }
 
     /// Another worker may write the same bytes at the same time.
