@@ -7,15 +7,14 @@ internal import Wire
 extension TestQueue {
     /// Lets everything happen whose time has come: ends of waits, deadlines, schedules, and effects that are still owed.
     func promote() throws(SluiceError) {
-        let now = clock.now
-        let hasRequests = try stored { () throws(StoreError) in try coordinator.settleDue(now: now) }
+        let hasRequests = try stored { () throws(StoreError) in try coordinator.settleDue() }
         if hasRequests { running.cancelRequested() }
         try publish()
     }
 
     /// The ready command that runs next. The network and pauses hold theirs.
     func nextReady() throws(SluiceError) -> ReadyCommand? {
-        let (waits, now) = (withState { $0.waits }, clock.now)
+        let (waits, now) = (withState { $0.waits }, clock.now())
         return try stored { () throws(StoreError) in
             try coordinator.nextReady(isOffline: { isOffline($0) }, waits: { waits.holds($0, now: now) })
         }
@@ -29,7 +28,7 @@ extension TestQueue {
 
     /// The next time at which something happens by itself; nil where nothing waits for a time.
     func nextDue() throws(SluiceError) -> Timestamp? {
-        let now = clock.now
+        let now = clock.now()
         let due = try stored { () throws(StoreError) in try coordinator.nextDue(after: now) }
         return [due, withState { $0.waits.next(after: now) }].compactMap { $0 }.min()
     }

@@ -3,14 +3,14 @@ internal import Store
 
 extension TestQueue {
     /// The time of the queue's clock.
-    public var now: Timestamp { clock.now }
+    public var now: Timestamp { clock.now() }
 
     /// Moves the clock. Waits that end by then are over, deadlines that have passed cancel, and schedules fire; what becomes
     /// ready runs with the next ``drain(advancing:)``.
     /// - Parameter duration: a negative one moves nothing.
     /// - Throws: ``Sluice/SluiceError`` `invalid` where a schedule cannot be fired.
     public func advance(by duration: Duration) throws(SluiceError) {
-        clock.move(to: clock.now + duration)
+        clock.move(to: clock.now() + duration)
         try promote()
     }
 

@@ -73,7 +73,7 @@ extension TestQueue {
     @discardableResult
     public func drain(advancing duration: Duration = .zero) async throws(SluiceError) -> [TestRun] {
         try await busy { () throws(SluiceError) in
-            let end = clock.now + duration
+            let end = clock.now() + duration
             var runs: [TestRun] = []
             while true {
                 try promote()
@@ -101,7 +101,7 @@ extension TestQueue {
     @discardableResult
     public func wait(for id: CommandID) async throws(SluiceError) -> CommandOutcome {
         try await busy { () throws(SluiceError) in
-            let end = clock.now + Self.maxWait
+            let end = clock.now() + Self.maxWait
             var count = 0
             while true {
                 try promote()
@@ -154,7 +154,7 @@ extension TestQueue {
             !isOffline(command.destination)
         else {
             let cause = isOffline(command.destination) ? "its destination is offline" : "it is \(command.status)"
-            let until = command.notBefore > clock.now ? " until \(command.notBefore)" : ""
+            let until = command.notBefore > clock.now() ? " until \(command.notBefore)" : ""
             throw SluiceError(.notAllowed, "command \(id) cannot run now: \(cause)\(until)", id: id)
         }
         if interruption?.kind == .preempt, !command.idempotent {
@@ -200,19 +200,19 @@ extension TestQueue {
         try stored { () throws(StoreError) in
             switch kind {
             case .cancel:
-                _ = try queue.cancel(claim.id, now: clock.now)
+                _ = try queue.cancel(claim.id)
                 worker.cancel(claim)
             case .preempt: worker.release(claim, reason: "preempted by a command of high quality of service")
             case .crash:
                 withState { $0.worker = nil }
-                _ = try worker.die(now: clock.now)
+                _ = try worker.die()
             }
         }
     }
 
     /// Takes what a coordinator would learn about links.
     private func note(_ reports: [StatusReport]) {
-        let now = clock.now
+        let now = clock.now()
         withState { state in
             for report in reports {
                 let (event, transition) = (report.event, report.event.transition)
@@ -244,7 +244,7 @@ extension TestQueue {
                     attempts > 0
                         ? .failure(failure) : .released(reason: "preempted, as the test says", ambiguous: false)))
             let outcome = try stored { () throws(StoreError) in
-                try worker.apply(writes, shard: Self.shard, now: clock.now)
+                try worker.apply(writes, shard: Self.shard)
             }
             guard case .done? = outcome.last else {
                 throw SluiceError(

@@ -53,7 +53,7 @@ extension TestQueue {
         try stored { () throws(StoreError) in
             // Its times and its last command go with an earlier one of this name.
             _ = try queue.removeSchedule(name)
-            _ = try queue.putSchedule(SchedulePut(definition), action, isConfigured: false, now: clock.now)
+            _ = try queue.putSchedule(SchedulePut(definition), action, isConfigured: false)
         }
     }
 }

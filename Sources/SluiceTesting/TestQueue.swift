@@ -74,15 +74,15 @@ public final class TestQueue: Sendable {
                 throw SluiceError(.invalid, "two operations have the type “\(operation.type)”; remove one of them")
             }
         }
-        let store = MemoryStore(shardCount: 1, types: CommandType.builtIn.union(types))
         let clock = TestClock(start)
+        let store = MemoryStore(shardCount: 1, types: CommandType.builtIn.union(types), clock: clock)
         self.store = store
         coordinator = LocalCoordinator(store)
         self.clock = clock
         own = operations
         client = try SluiceClient(
             of: OpenedStore(store, in: DataDirectory(path: "/nonexistent/sluice-testing")),
-            registry: BuiltInOperations.registry(and: operations), clock: { clock.now },
+            registry: BuiltInOperations.registry(and: operations),
             hint: { [running] kind, _ in if kind == .cancelRequested { running.cancelRequested() } })
     }
 
@@ -131,11 +131,11 @@ public final class TestQueue: Sendable {
             return (state.worker, state.answers, state.epoch)
         }
         if let known { return known }
-        let (store, clock, recorder) = (store, clock, recorder)
+        let (store, recorder) = (store, recorder)
         let registry = registry(answers)
         let worker = try stored { () throws(StoreError) in
             try LocalWorker(
-                store: store, registry: registry, epoch: epoch, clock: { clock.now }, observer: recorder,
+                store: store, registry: registry, epoch: epoch, observer: recorder,
                 logger: Logger(label: "sluice.testing") { _ in SwiftLogNoOpLogHandler() })
         }
         withState { $0.worker = worker }

@@ -8,13 +8,14 @@ extension CommandStore {
 
     /// The one command that a person names by a part of its id.
     /// - Throws: `notFound`; `ambiguous` with a sentence that lists up to five of the commands.
-    package func id(of part: CommandIDPart, now: Timestamp = .now) throws(StoreError) -> CommandID {
+    package func id(of part: CommandIDPart) throws(StoreError) -> CommandID {
         if let id = part.id { return id }
         let found = try find(part, limit: Self.maxListed + 1)
         guard let first = found.first else {
             throw StoreError(.notFound, "there is no command whose id begins or ends with \(part), or contains it")
         }
         guard found.count > 1 else { return first.id }
+        let now = clock.now()
         let listed = found.prefix(Self.maxListed).map { command in
             "\(command.id) (\(command.type), \(Self.age(now - command.createdAt)) old)"
         }

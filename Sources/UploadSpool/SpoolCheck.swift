@@ -72,13 +72,13 @@ package struct SpoolCheck {
     /// Ends open uploads whose files are missing, by a person's word.
     /// - Returns: those that were ended.
     @discardableResult
-    package func endMissing(now: Timestamp = .now) throws(StoreError) -> [CommandID] {
+    package func endMissing() throws(StoreError) -> [CommandID] {
         var ended: [CommandID] = []
         for upload in try run().missing {
             let write = UploadWrite.end(
-                upload.id, reason: Self.lostReason, due: now + UploadLimits.memory)
+                upload.id, reason: Self.lostReason, due: store.clock.now() + UploadLimits.memory)
             let shard = upload.id.shard(of: store.shardCount)
-            if try store.apply([write], shard: shard, now: now)[0].get().isApplied { ended.append(upload.id) }
+            if try store.apply([write], shard: shard)[0].get().isApplied { ended.append(upload.id) }
         }
         return ended
     }

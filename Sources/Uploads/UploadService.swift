@@ -9,6 +9,8 @@ package import UploadSpool
 package protocol UploadService: Sendable {
     /// The bounds that every upload has. A route may set lower ones.
     var limits: UploadLimits { get }
+    /// The time of the clock that the times of uploads are of.
+    var now: Timestamp { get }
     /// Makes an upload, durable when this returns.
     /// - Parameters:
     ///   - length: bytes in all; nil while the client does not know them.

@@ -76,7 +76,7 @@ package final class WebhookEndpointStates: Sendable {
             return true
         }
         guard isDue else { return }
-        await change(endpoint) { $0.succeeded(now: .now) }
+        await change(endpoint) { [settings] in $0.succeeded(now: settings.now) }
     }
 
     /// An attempt has failed.
@@ -87,7 +87,10 @@ package final class WebhookEndpointStates: Sendable {
     {
         if status == 410 {
             let (url, shown) = (url.text, url.displayText)
-            return Self.pause(await change(endpoint) { $0.answeredGone(url, shown: shown, now: .now) })
+            return Self.pause(
+                await change(endpoint) { [settings] in
+                    $0.answeredGone(url, shown: shown, now: settings.now)
+                })
         }
         guard WebhookEndpointState.counts(failure.fault) else { return nil }
         let now = MonotonicTime.now
@@ -102,7 +105,10 @@ package final class WebhookEndpointStates: Sendable {
             return entry.unwritten
         }
         guard let count else { return nil }
-        return Self.pause(await change(endpoint) { $0.failed(failure.fault, count: count, now: .now) })
+        return Self.pause(
+            await change(endpoint) { [settings] in
+                $0.failed(failure.fault, count: count, now: settings.now)
+            })
     }
 
     private static func pause(_ action: WebhookEndpointState.Action?) -> WebhookEndpointState.Pause? {

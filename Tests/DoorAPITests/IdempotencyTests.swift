@@ -83,7 +83,7 @@ struct IdempotencyTests {
             let id = try #require(CommandID(try made.json["id"]?.string ?? ""))
             switch status {
             case .success: try rig.execute(id)
-            case .cancelled: _ = try rig.store.cancel(id, reason: "no", now: .now)
+            case .cancelled: _ = try rig.store.cancel(id, reason: "no")
             default: try rig.execute(id, ending: .failure(CommandFailure(.final, reason: "refused")))
             }
             try #require(try rig.store.command(id)?.status == status)

@@ -22,7 +22,7 @@ struct LimitTests {
             var draft = CommandDraft(
                 type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
             draft.limit = "api"
-            let id = try rig.store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+            let id = try rig.store.submit([draft], allowUnknownTypes: false)[0].get().id
             let shown = try await rig.get("/limits/api", token: "read").json
             #expect(shown["waiting"] == 1 && shown["running"] == 0, "\(shown)")
             #expect(shown["next"]?.elements?.compactMap { $0["id"]?.string } == [id.description])

@@ -106,8 +106,7 @@ struct OpenAPITests {
                     try rig.claim(id)
                     let ending = ExecutionResult.released(reason: "cut", ambiguous: true)
                     _ = try rig.store.apply(
-                        [.end(id, claim: 1, ending)], shard: id.shard(of: rig.store.shardCount), seat: 0, epoch: 7,
-                        now: .now)
+                        [.end(id, claim: 1, ending)], shard: id.shard(of: rig.store.shardCount), seat: 0, epoch: 7)
                 }
                 let url = path.replacing("{id}", with: "\(id)").replacing("{destination}", with: "https:a.example:443")
                     .replacing("webhooks/{name}", with: "webhooks/\(webhook.name)").replacing("{name}", with: "a")

@@ -32,7 +32,7 @@ struct SystemTests {
                 facts.token = "upload/a"
                 let upload = Upload(id: CommandID(), length: 5, facts: facts, createdAt: .now)
                 ids.append(upload.id)
-                _ = try rig.store.apply([.create(upload)], shard: upload.id.shard(of: rig.store.shardCount), now: .now)
+                _ = try rig.store.apply([.create(upload)], shard: upload.id.shard(of: rig.store.shardCount))
             }
             ids.sort(by: >)
             let page = try await rig.get("/uploads?state=open&limit=2").json

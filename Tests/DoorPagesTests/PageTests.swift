@@ -45,7 +45,7 @@ struct PageTests {
             let draft = CommandDraft(
                 type: "upload", payload: payload.bytes, destination: Destination("https://media.example.com") ?? .none,
                 idempotent: true)
-            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true, now: .now).first).get().id
+            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true).first).get().id
             for path in ["/commands", "/commands?q=svg", "/commands/\(id)"] {
                 let page = try await rig.get(path)
                 #expect(page.status == 200 && page.text.contains("&quot;&gt;&lt;svg onload=alert(1)&gt;"), "\(path)")
@@ -85,7 +85,7 @@ struct PageTests {
         try await PagesRig.with { rig in
             try await rig.logIn()
             let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
-            _ = rig.store.submit([draft], allowUnknownTypes: true, now: .now)
+            _ = rig.store.submit([draft], allowUnknownTypes: true)
             #expect(try await rig.get("/commands?\(query)").status == 400)
             let parts = query.split(separator: "&")[0].split(separator: "=").map(String.init)
             for (name, value) in [(parts[0], parts[1]), ("status", "")] where name != "status" || value != "new" {
@@ -125,12 +125,12 @@ struct PageTests {
     @Test func `a command that was given up can be put away on its page`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()
-            let id = try #require(rig.store.submit([Self.noop], allowUnknownTypes: true, now: .now).first).get().id
+            let id = try #require(rig.store.submit([Self.noop], allowUnknownTypes: true).first).get().id
             try rig.store.open(Session(seat: 0, epoch: 7, pid: 1, startTime: 1, bootID: "test"))
             let ending = ExecutionResult.failure(CommandFailure(.final, reason: "PUT was answered 404"))
             _ = try rig.store.apply(
                 [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: rig.store.shardCount),
-                seat: 0, epoch: 7, now: .now)
+                seat: 0, epoch: 7)
             #expect(try rig.store.command(id)?.status == .tooManyTimes)
             #expect(try await rig.get("/commands/\(id)").text.contains("Put away"))
             #expect(try await rig.post("/commands/\(id)/cancel", [:]).status == 303)
@@ -143,7 +143,7 @@ struct PageTests {
         try await PagesRig.with { rig in
             try await rig.logIn()
             let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
-            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true, now: .now).first).get().id
+            let id = try #require(rig.store.submit([draft], allowUnknownTypes: true).first).get().id
             let page = try await rig.get("/commands/\(id)")
             let seen = try #require(page.values(of: "value").first { $0.contains("-") && $0.count < 12 })
             let cancelled = try await rig.post("/commands/\(id)/cancel", [:])
@@ -165,7 +165,7 @@ struct PageTests {
             let drafts = (0..<60).map { _ in
                 CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
             }
-            _ = rig.store.submit(drafts, allowUnknownTypes: true, now: .now)
+            _ = rig.store.submit(drafts, allowUnknownTypes: true)
             let list = try await rig.get("/commands")
             #expect(list.text.split(separator: " name=\"id\"").count == 51)
             let question = try await rig.post("/commands/act", ["f-type": "noop", "scope": "all", "verb": "cancel"])
@@ -194,7 +194,7 @@ struct PageTests {
                             .utf8),
                     destination: Destination("https://media.example.com:8443") ?? .none, idempotent: true)
             }
-            let ids = try rig.store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            let ids = try rig.store.submit(drafts, allowUnknownTypes: true).map { try $0.get().id }
             for id in ids { try await rig.client.cancel(id, reason: "PUT https://media.example.com was answered 503") }
             let list = try await rig.get("/commands")
             #expect(list.text.split(separator: "was answered 503").count == 51)
@@ -205,7 +205,7 @@ struct PageTests {
     @Test func `a long timeline is on small pages, the newest steps on the first`() async throws {
         try await PagesRig.with { rig in
             try await rig.logIn()
-            let id = try #require(rig.store.submit([Self.noop], allowUnknownTypes: true, now: .now).first).get().id
+            let id = try #require(rig.store.submit([Self.noop], allowUnknownTypes: true).first).get().id
             for _ in 0..<50 {
                 try await rig.client.cancel(id, reason: "PUT https://media.example.com/in/a.mp4 was answered 503")
                 try await rig.client.retry(id)
@@ -231,7 +231,7 @@ struct PageTests {
             let id = try await rig.client.open(batch, allowUnknownTypes: true)
             var member = Self.noop
             member.batch = id
-            let members = rig.store.submit([member, member], allowUnknownTypes: true, now: .now)
+            let members = rig.store.submit([member, member], allowUnknownTypes: true)
             try await rig.client.cancel(try #require(members.first).get().id, reason: "not needed")
             let page = try await rig.get("/batches/\(id)")
             #expect(page.status == 200 && page.text.contains("&lt;b&gt;import") && page.text.contains("after failure"))
@@ -250,7 +250,7 @@ struct PageTests {
             try rig.store.set(SettingKey.limit("quotes"), to: RateLimit(starts: StartRate(text: "30/s")!).json.text)
             var draft = Self.noop
             draft.limit = "quotes"
-            let ids = try rig.store.submit([draft, draft], allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            let ids = try rig.store.submit([draft, draft], allowUnknownTypes: true).map { try $0.get().id }
             let page = try await rig.get("/limits/quotes")
             #expect(page.status == 200 && page.values(of: "href").contains("/commands/\(ids[0])"), "\(page.text)")
             #expect(try await rig.get("/limits").text.contains("30/s"))

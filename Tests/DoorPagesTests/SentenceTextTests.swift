@@ -16,7 +16,7 @@ struct SentenceTextTests {
                 draft.orderingKey = "<album>"
                 return draft
             }
-            let ids = try rig.store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            let ids = try rig.store.submit(drafts, allowUnknownTypes: true).map { try $0.get().id }
             let page = try await rig.get("/commands/\(ids[1])")
             let link = "<a href=\"/sluice/commands/\(ids[0])\">\(ids[0])</a>"
             #expect(page.text.contains("“&lt;album&gt;” is held by \(link), new"))

@@ -241,9 +241,9 @@ final class Installation: Sendable {
 
     // MARK: The store, read in this process
 
-    /// Opens the store of the installation in the process of the test.
+    /// Opens the store of the installation in the process of the test, with a clock that the test sets.
     func store() throws -> SQLiteStore {
-        try SQLiteStore(directory: DataDirectory(path: data), create: false)
+        try SQLiteStore(directory: DataDirectory(path: data), create: false, clock: SettableClock())
     }
 
     /// Waits until a command has one of these statuses.

@@ -56,7 +56,7 @@ import Testing
     @Test func `numbers of flows that are wrong are broken, and mended on request`() throws {
         try InspectionRig.with { rig in
             let flow = FlowDraft("f", nodes: [FlowNode("a", .noop), FlowNode("b", .noop, after: ["a": .success])])
-            let id = try rig.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+            let id = try rig.store.submit(FlowPlan(flow), allowUnknownTypes: false).submission.id
             let shard = id.shard(of: rig.store.shardCount)
             try SQLiteProbe(rig.directory.shard(shard)).run("UPDATE flow SET failed = 3")
             let (worst, found) = findings(rig)
@@ -86,7 +86,7 @@ import Testing
                     draft.uniqueKey = "key \(number) \(CommandID())"
                     draft.dependencies = parents
                     guard rig.store.router.shard(of: draft) == shard else { continue }
-                    return try rig.store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+                    return try rig.store.submit([draft], allowUnknownTypes: false)[0].get().id
                 }
                 throw Missed("no key leads to shard \(shard)")
             }

@@ -13,6 +13,7 @@ import TestSupport
 struct InspectionRig {
     let place: TemporaryDirectory
     let opened: OpenedStore
+    /// The time of the store.
     let now = Timestamp(milliseconds: 1_772_368_496_000)
 
     static let origin = Destination(scheme: "https", host: "media.example.com", port: 443)
@@ -29,7 +30,9 @@ struct InspectionRig {
 
     private init() throws {
         place = try TemporaryDirectory("inspection")
-        opened = try Stores.open(.directory(DataDirectory(path: "\(place.path)/data")), create: true, shardCount: 4)
+        let directory = DataDirectory(path: "\(place.path)/data")
+        let store = try SQLiteStore(directory: directory, shardCount: 4, clock: SettableClock(at: now))
+        opened = OpenedStore(store, maintenance: store, in: directory)
     }
 
     var store: any CommandStore { opened.store }
@@ -37,7 +40,7 @@ struct InspectionRig {
     var queue: QueueAccess { QueueAccess(opened) }
 
     func explainer(links: [LinkReport] = [], progress: CommandProgress? = nil) -> WaitExplainer {
-        WaitExplainer(queue: queue, links: links, progress: progress, now: now)
+        WaitExplainer(queue: queue, links: links, progress: progress)
     }
 
     /// Submits a command.
@@ -48,7 +51,7 @@ struct InspectionRig {
         var draft = CommandDraft(
             type: type, payload: Array("{}".utf8), destination: destination, idempotent: idempotent)
         draft.notBefore = notBefore
-        let results = store.submit([draft], allowUnknownTypes: true, now: now)
+        let results = store.submit([draft], allowUnknownTypes: true)
         return try command(try results[0].get().id)
     }
 
@@ -56,7 +59,7 @@ struct InspectionRig {
         let draft = CommandDraft(
             type: "noop", payload: Array("{}".utf8), destination: Self.origin, idempotent: true)
         let drafts = Array(repeating: draft, count: count)
-        for result in store.submit(drafts, allowUnknownTypes: true, now: now) { _ = try result.get() }
+        for result in store.submit(drafts, allowUnknownTypes: true) { _ = try result.get() }
     }
 
     func command(_ id: CommandID) throws -> Command {
@@ -78,14 +81,13 @@ struct InspectionRig {
     /// Claims a command for the worker of ``openSession()``.
     func claim(_ command: Command) throws -> Command {
         _ = try store.apply(
-            [.claim(command.id, sent: true)], shard: shard(command), seat: 0, epoch: Self.epoch, now: now)
+            [.claim(command.id, sent: true)], shard: shard(command), seat: 0, epoch: Self.epoch)
         return try self.command(command.id)
     }
 
     func end(_ command: Command, _ result: ExecutionResult) throws -> Command {
         _ = try store.apply(
-            [.end(command.id, claim: command.claim, result)], shard: shard(command), seat: 0, epoch: Self.epoch,
-            now: now)
+            [.end(command.id, claim: command.claim, result)], shard: shard(command), seat: 0, epoch: Self.epoch)
         return try self.command(command.id)
     }
 

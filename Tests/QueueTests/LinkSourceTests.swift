@@ -76,7 +76,7 @@ import ZeroMQ
                 var draft = CommandDraft(
                     type: "noop", payload: Array("{}".utf8), destination: destination, idempotent: true)
                 draft.dependencies = parents.map { Dependency(on: $0) }
-                return try rig.command(try rig.store.submit([draft], allowUnknownTypes: true, now: rig.now)[0].get().id)
+                return try rig.command(try rig.store.submit([draft], allowUnknownTypes: true)[0].get().id)
             }
             let explainer = rig.explainer()
             let (first, other) = (try submit(to: destination(1)), try submit(to: destination(2)))

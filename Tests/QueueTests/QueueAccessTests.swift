@@ -120,8 +120,8 @@ struct QueueAccessTests {
     @Test func `a paused endpoint goes on once`() throws {
         try Self.with { rig, queue, _ in
             let endpoint = WebhookEndpointSetting(name: "billing", origin: InspectionRig.origin)
-            #expect(try queue.pauseWebhook(endpoint, now: rig.now).isChanged)
-            #expect(try !queue.pauseWebhook(endpoint, now: rig.now).isChanged)
+            #expect(try queue.pauseWebhook(endpoint).isChanged)
+            #expect(try !queue.pauseWebhook(endpoint).isChanged)
             let resumed = try queue.resumeWebhook(endpoint)
             #expect(resumed.isChanged && resumed.waited == 0 && !resumed.mayHoldBack)
             #expect(try !queue.resumeWebhook(endpoint).isChanged)

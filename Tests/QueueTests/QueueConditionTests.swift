@@ -12,7 +12,9 @@ import Testing
 /// The words of `status`, `doctor` and `explain` without an id about a queue that stands still.
 @Suite struct QueueConditionTests {
     private func condition(_ rig: InspectionRig, uploadProblem: String? = nil) throws -> QueueCondition {
-        try QueueCondition(rig.queue, links: [], uploadProblem: uploadProblem, now: rig.now + .seconds(90))
+        try rig.store.at(rig.now + .seconds(90)) {
+            try QueueCondition(rig.queue, links: [], uploadProblem: uploadProblem)
+        }
     }
 
     // MARK: Processes without progress

@@ -94,7 +94,7 @@ import Testing
                     type: "noop", payload: Array("{}".utf8), destination: InspectionRig.origin, idempotent: true)
                 draft.dependencies = parent.map { [Dependency(on: $0)] } ?? []
                 draft.orderingKey = key
-                return try rig.command(try rig.store.submit([draft], allowUnknownTypes: true, now: rig.now)[0].get().id)
+                return try rig.command(try rig.store.submit([draft], allowUnknownTypes: true)[0].get().id)
             }
             try rig.openSession()
             let seat = try rig.takeSeat()
@@ -122,7 +122,7 @@ import Testing
             let noop = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
             let plan = try FlowPlan(
                 FlowDraft("f", nodes: [FlowNode("a", noop), FlowNode("b", noop, after: ["a": .end])]))
-            let flow = try rig.store.submit(plan, allowUnknownTypes: true, now: rig.now).submission.id
+            let flow = try rig.store.submit(plan, allowUnknownTypes: true).submission.id
             let nodes = try rig.store.flowNodes(flow, after: 0, limit: 9)
             let node = try #require(try rig.explainer().reasons(of: nodes[1].command).first)
             #expect(

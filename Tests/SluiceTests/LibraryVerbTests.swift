@@ -54,7 +54,7 @@ import Testing
                 facts.fileName = "\(index).bin"
                 let upload = Upload(id: CommandID(), length: 5, facts: facts, createdAt: .now)
                 ids.append(upload.id)
-                _ = try rig.store.apply([.create(upload)], shard: upload.id.shard(of: rig.store.shardCount), now: .now)
+                _ = try rig.store.apply([.create(upload)], shard: upload.id.shard(of: rig.store.shardCount))
             }
             ids.sort(by: >)
             let newest = try await rig.client.uploads(.open, limit: 2)

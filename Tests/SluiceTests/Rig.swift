@@ -44,16 +44,16 @@ struct Rig {
         let session = Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test")
         if try store.sessions().isEmpty { try store.open(session) }
         let shard = id.shard(of: store.shardCount)
-        let claims = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7, now: .now)
+        let claims = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7)
         guard case .claimed(let command, _, _, _)? = claims.first else { throw Missed("the claim was refused") }
-        _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7, now: .now)
+        _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7)
     }
 
     /// Claims a command and does not end it.
     func hold(_ id: CommandID) throws {
         try store.open(Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test"))
         _ = try store.apply(
-            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: 0, epoch: 7, now: .now)
+            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: 0, epoch: 7)
     }
 }
 

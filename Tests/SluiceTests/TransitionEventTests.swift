@@ -148,7 +148,7 @@ struct TransitionEventTests {
             let first = try await events.next().flatMap(name)
             #expect(first != nil)
             for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: rig.store.shardCount) }) {
-                _ = try rig.store.cancel(ids, shard: shard, reason: "test", now: .now)
+                _ = try rig.store.cancel(ids, shard: shard, reason: "test")
                 _ = try rig.store.prune(shard: shard, before: .now + .seconds(60), statuses: [.cancelled], limit: 3000)
             }
             // A reader that reads ahead would have transitions that the store has no more.

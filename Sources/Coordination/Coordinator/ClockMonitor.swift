@@ -3,12 +3,16 @@ internal import Host
 internal import Logging
 internal import Store
 
-/// Follows the wall clock. Where it jumps, the backoffs in the store are moved along, because a backoff is elapsed time
-/// whose end is stored as wall-clock time; and for some minutes no process trusts the clock for ages and deadlines
-/// (``ClockHold``). Confined to the loop.
+/// Follows the wall clock, where it is the clock of the store. Where it jumps, the backoffs in the store are moved along,
+/// because a backoff is elapsed time whose end is stored as wall-clock time; and for some minutes no process trusts the
+/// clock for ages and deadlines (``ClockHold``). Confined to the loop.
+///
+/// A store whose clock does not follow this machine has no jumps of it: nothing is compared, moved or clamped. Only the
+/// hold of the start is the same, because it compares the clock of the store with the times in the store.
 final class ClockMonitor {
     private let environment: CoordinatorEnvironment
     private let dispatch: DispatchRunner
+    private let clock: any StoreClock
     private var wallClock: WallClock
     /// Jumps that the backoffs of a shard have still to follow.
     private var owedJumps: [Int: [WallClock.Jump]] = [:]
@@ -34,10 +38,13 @@ final class ClockMonitor {
         self.dispatch = dispatch
         self.hold = hold
         isHoldNew = hold != nil
+        clock = environment.store.clock
         wallClock = WallClock(offset: ClockRecord.read(in: environment.runDirectory))
-        owedClamps = Set(0..<environment.store.shardCount)
+        owedClamps = clock.followsThisMachine ? Set(0..<environment.store.shardCount) : []
         dispatch.dispatcher.queue.clockJumps = jumps
-        if wallClock.offset == nil, case .start(let wall, let newest)? = hold?.cause, wall < newest {
+        if clock.followsThisMachine, wallClock.offset == nil, case .start(let wall, let newest)? = hold?.cause,
+            wall < newest
+        {
             // Since the boot. The time in between cannot be told.
             add(wall - newest, wall: wall)
         }
@@ -50,8 +57,9 @@ final class ClockMonitor {
     /// between a jump and this has the wrong age.
     /// - Returns: how far the wall clock jumped since the last call; nil where it did not.
     func compare(now: MonotonicTime) -> Duration? {
+        guard clock.followsThisMachine else { return nil }
         let before = wallClock.offset
-        let jump = wallClock.jump(wall: .now, monotonic: now)
+        let jump = wallClock.jump(wall: clock.now(), monotonic: now)
         if let offset = wallClock.offset, jump != nil || before == nil {
             ClockRecord.write(offset, in: environment.runDirectory)
         }
@@ -82,7 +90,7 @@ final class ClockMonitor {
             \(new == nil ? "" : ", and for 5 minutes nothing is deleted or cancelled by its age").
             """)
         for shard in 0..<environment.store.shardCount { owedJumps[shard, default: []].append(jump) }
-        add(jump.by, wall: .now)
+        add(jump.by, wall: clock.now())
         if let new { (hold, isHoldNew) = (new, true) }
     }
 
@@ -122,7 +130,7 @@ final class ClockMonitor {
 
     private func clampWaits(of shard: Int) {
         environment.store.write("Backoffs cannot be clamped") { store throws(StoreError) in
-            try store.clampWaits(shard: shard, now: .now)
+            try store.clampWaits(shard: shard)
         } otherwise: { [self] error in
             if !error.code.makesShardUnusable { owedClamps.insert(shard) }
         }

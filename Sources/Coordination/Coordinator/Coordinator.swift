@@ -268,7 +268,7 @@ actor Coordinator: LoopCallbackOwner {
         sweeper.followLocks(now: now)
         dispatch.setNeeded()
         if before != state.phase, let record = dispatch.dispatcher.seats[seat] {
-            events.hub.worker(record, state: record.phaseName, at: .now)
+            events.hub.worker(record, state: record.phaseName, at: environment.store.clock.now())
         }
     }
 

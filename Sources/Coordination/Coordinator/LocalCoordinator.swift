@@ -22,26 +22,26 @@ package struct LocalCoordinator: Sendable {
     /// Lets everything happen whose time has come: ends of waits, deadlines, schedules, and effects that are still owed.
     /// - Returns: whether commands that a worker holds have new cancellation requests.
     /// - Throws: also `invalid` where a schedule cannot be fired.
-    package func settleDue(now: Timestamp) throws(StoreError) -> Bool {
-        while try store.promoteDue(shard: Self.shard, now: now, limit: Self.batch).ready.count == Self.batch {}
-        let requests = [try expire(now), try fireSchedules(now), try settle(now)]
+    package func settleDue() throws(StoreError) -> Bool {
+        while try store.promoteDue(shard: Self.shard, limit: Self.batch).ready.count == Self.batch {}
+        let requests = [try expire(), try fireSchedules(), try settle()]
         return requests.contains(true)
     }
 
-    private func expire(_ now: Timestamp) throws(StoreError) -> Bool {
+    private func expire() throws(StoreError) -> Bool {
         var hasRequests = false
         while true {
-            let effects = try store.expire(shard: Self.shard, now: now, limit: Self.batch).effects
+            let effects = try store.expire(shard: Self.shard, limit: Self.batch).effects
             hasRequests = hasRequests || !effects.requests.isEmpty
             if effects.events.isEmpty && effects.requests.isEmpty { return hasRequests }
         }
     }
 
-    private func fireSchedules(_ now: Timestamp) throws(StoreError) -> Bool {
+    private func fireSchedules() throws(StoreError) -> Bool {
         var hasRequests = false
         while true {
-            let round = try store.fireSchedules(shard: Self.shard, .due, now: now, limit: Self.batch) {
-                schedule, last in
+            let round = try store.fireSchedules(shard: Self.shard, .due, limit: Self.batch) {
+                schedule, last, now in
                 ScheduleTiming(schedule.definition, in: .system).decision(for: schedule.state, now: now, last: last)
             }
             if let problem = round.problems.first { throw StoreError(.invalid, problem) }
@@ -50,11 +50,11 @@ package struct LocalCoordinator: Sendable {
         }
     }
 
-    private func settle(_ now: Timestamp) throws(StoreError) -> Bool {
+    private func settle() throws(StoreError) -> Bool {
         var hasRequests = false
         while true {
-            while try store.settle(shard: Self.shard, now: now, limit: Self.batch).hasMore {}
-            let effects = try store.carryMessages(from: Self.shard, except: [], now: now).effects
+            while try store.settle(shard: Self.shard, limit: Self.batch).hasMore {}
+            let effects = try store.carryMessages(from: Self.shard, except: []).effects
             hasRequests = hasRequests || !effects.requests.isEmpty
             if effects.isEmpty { return hasRequests }
         }
@@ -63,8 +63,8 @@ package struct LocalCoordinator: Sendable {
     /// The next time after `now` at which something happens by itself; nil where nothing waits for a time.
     package func nextDue(after now: Timestamp) throws(StoreError) -> Timestamp? {
         let times = [
-            try store.promoteDue(shard: Self.shard, now: .zero, limit: 0).next,
-            try store.expire(shard: Self.shard, now: .zero, limit: 0).next,
+            try store.promoteDue(shard: Self.shard, limit: 0).next,
+            try store.expire(shard: Self.shard, limit: 0).next,
         ]
         let schedules = try store.schedules().map(\.state.next)
         return (times + schedules).compactMap { $0 }.filter { $0 > now }.min()

@@ -14,7 +14,7 @@ struct RecoveredState: Sendable {
     private(set) var tokens: [String: String] = [:]
     /// Of workers that run, or died while no coordinator did.
     private(set) var sessions: [Session] = []
-    /// In force at the start; nil where the wall clock fits the store.
+    /// In force at the start; nil where the clock of the store fits its contents.
     private(set) var clockHold: ClockHold?
     /// While commands waited.
     private(set) var clockJumps = ClockJumps()
@@ -31,7 +31,7 @@ struct RecoveredState: Sendable {
             let events = try store.events(shard: shard, after: seqs[shard] - 1, limit: 1)
             return events.last?.transition.at
         }
-        clockHold = ClockHold(atStart: times.compactMap(\.self).max(), wall: .now, now: .now)
+        clockHold = ClockHold(atStart: times.compactMap(\.self).max(), wall: store.clock.now(), now: .now)
         do throws(StoreError) {
             if clockHold == nil { clockHold = try store.clockHold() }
             clockJumps = ClockJumps(setting: try store.setting(SettingKey.clockJumps))

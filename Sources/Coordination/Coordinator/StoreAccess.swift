@@ -19,6 +19,9 @@ final class StoreAccess {
 
     var shardCount: Int { store.shardCount }
 
+    /// The clock of every time that the coordinator writes into the store, compares with one, or publishes.
+    var clock: any StoreClock { store.clock }
+
     init(_ store: any CommandStore, callbacks: LoopCallbacks, logger: Logger) {
         self.store = store
         self.callbacks = callbacks

@@ -39,7 +39,7 @@ final class DispatchRunner {
         guard isNeeded else { return }
         isNeeded = false
         refill()
-        let dispatches = dispatcher.dispatch(at: .now, now: now)
+        let dispatches = dispatcher.dispatch(at: store.clock.now(), now: now)
         lookUp(dispatcher.takeWanted())
         readTargets(of: dispatcher.links.takeUnreadTargets())
         if dispatcher.links.takeUrgent() { control.publish() }

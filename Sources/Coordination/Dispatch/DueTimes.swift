@@ -30,12 +30,11 @@ final class DueTimes {
             store.write("Due times cannot be settled") { ready, effects, round, _ in
                 !ready.isEmpty || !effects.isEmpty || !round.effects.isEmpty
             } _: { store throws(StoreError) in
-                let now = Timestamp.now
-                let due = try store.promoteDue(shard: shard, now: now, limit: Self.batch)
-                let settled = try store.settle(shard: shard, now: now, limit: Self.batch)
+                let due = try store.promoteDue(shard: shard, limit: Self.batch)
+                let settled = try store.settle(shard: shard, limit: Self.batch)
                 return (
-                    due.ready, settled, try store.carryMessages(from: shard, except: locked, now: now),
-                    isClockHeld ? [] : try store.passedDeadlines(shard: shard, now: now, limit: Self.batch)
+                    due.ready, settled, try store.carryMessages(from: shard, except: locked),
+                    isClockHeld ? [] : try store.passedDeadlines(shard: shard, limit: Self.batch)
                 )
             } then: { [self] due, made, round, passed in
                 if shard == last { isRunning = false }
@@ -57,7 +56,7 @@ final class DueTimes {
         store.write("Deadlines cannot be settled") { effects in
             !effects.isEmpty
         } _: { [causes] store throws(StoreError) in
-            try store.expire(shard: shard, now: .now, limit: Self.batch, causes: causes).effects
+            try store.expire(shard: shard, limit: Self.batch, causes: causes).effects
         } then: { [self] made in
             effects.receive(made)
             if made.hasMore { settle(shard) }
@@ -70,7 +69,7 @@ final class DueTimes {
         store.write("Messages between shards cannot be carried over") { round in
             !round.effects.isEmpty
         } _: { store throws(StoreError) in
-            try store.carryMessages(from: shard, except: locked, now: .now)
+            try store.carryMessages(from: shard, except: locked)
         } then: { [self] round in
             take(round, from: shard)
         }
@@ -87,7 +86,7 @@ final class DueTimes {
         store.write("Effects on dependent commands cannot be written") { effects in
             !effects.isEmpty
         } _: { store throws(StoreError) in
-            try store.settle(shard: shard, now: .now, limit: Self.batch)
+            try store.settle(shard: shard, limit: Self.batch)
         } then: { [self] made in
             effects.receive(made)
             if made.hasMore { settle(shard) }

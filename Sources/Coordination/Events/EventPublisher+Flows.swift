@@ -26,7 +26,7 @@ extension EventPublisher {
             }
             return found
         } then: { [self] found in
-            let at = Timestamp.now
+            let at = store.clock.now()
             for (flow, isSnapshot) in flows.take(found, of: round, now: .now) {
                 hub.flow(flow, at: at, snapshot: isSnapshot)
             }

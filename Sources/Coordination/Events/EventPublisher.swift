@@ -96,7 +96,7 @@ final class EventPublisher {
                 .init("skipped", .integer(Int64(decision.skipped))),
                 .init("next", decision.next.map { .string($0.description) } ?? .null),
                 .init("reason", decision.reason.map { .string($0) } ?? .null),
-                .init("at", .string(Timestamp.now.description)),
+                .init("at", .string(store.clock.now().description)),
             ]).text)
     }
 
@@ -111,7 +111,7 @@ final class EventPublisher {
         store.read(nil) { store throws(StoreError) in
             try store.counts()
         } then: { [self] counts in
-            hub.counts(counts, at: .now)
+            hub.counts(counts, at: store.clock.now())
         }
     }
 
@@ -130,7 +130,7 @@ final class EventPublisher {
         for link in transfers.links where link.allBytes > 0 {
             lastTransfers[seat, default: [:]][LinkKey(link.destination, link.direction)] = link
         }
-        hub.transfers(transfers, worker: seat, at: .now)
+        hub.transfers(transfers, worker: seat, at: store.clock.now())
     }
 
     func forgetTransfers(of seat: Int) { lastTransfers[seat] = nil }
@@ -165,7 +165,7 @@ final class EventPublisher {
         for new: EventHub.NewSubscriptions, workers: some Sequence<WorkerRecord>,
         links: (LinkTopics) -> [LinkKey], isFirst: Bool
     ) {
-        let at = Timestamp.now
+        let at = store.clock.now()
         for record in workers.sorted(by: { $0.seat < $1.seat }) where new.want("worker/\(record.seat) ") {
             hub.worker(record, state: record.phaseName, at: at, snapshot: true)
         }
@@ -199,7 +199,7 @@ final class EventPublisher {
     /// - Parameter report: the report of a link with its history; nil where it is gone.
     func continueSnapshots(_ report: (LinkKey) -> LinkReport?) {
         guard let first = snapshots.first else { return }
-        let at = Timestamp.now
+        let at = store.clock.now()
         for link in first.links.prefix(Self.linksPerRound).compactMap(report) { hub.link(link, at: at, snapshot: true) }
         snapshots[0].links = first.links.dropFirst(Self.linksPerRound)
         guard snapshots[0].links.isEmpty else { return }
@@ -214,7 +214,7 @@ final class EventPublisher {
         store.read("A snapshot cannot be read") { store throws(StoreError) in
             try store.counts()
         } then: { [self] counts in
-            if !deferCounts() { hub.counts(counts, at: .now, snapshot: true) }
+            if !deferCounts() { hub.counts(counts, at: store.clock.now(), snapshot: true) }
         }
     }
 

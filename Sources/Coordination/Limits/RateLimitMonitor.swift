@@ -38,7 +38,7 @@ final class RateLimitMonitor {
         }
         guard definitions != dispatch.dispatcher.rates.definitions else { return }
         dispatch.dispatcher.setRateLimits(
-            definitions, saved: RateLimits.Name.savedStates(tokens), wallTime: .now, now: .now)
+            definitions, saved: RateLimits.Name.savedStates(tokens), wallTime: environment.store.clock.now(), now: .now)
         dispatch.setNeeded()
     }
 
@@ -60,7 +60,7 @@ final class RateLimitMonitor {
     func run(now: MonotonicTime) {
         dispatch.dispatcher.rates.expireForgotten(now: now)
         guard !isSaving, !dispatch.dispatcher.locked.contains(0) else { return }
-        let saves = dispatch.dispatcher.rateLimitsToSave(wallTime: .now, now: now)
+        let saves = dispatch.dispatcher.rateLimitsToSave(wallTime: environment.store.clock.now(), now: now)
         guard !saves.isEmpty else { return }
         isSaving = true
         write(saves) { [self] isSaved in
@@ -77,7 +77,7 @@ final class RateLimitMonitor {
 
     /// The coordinator ends: tokens that no start has used are kept for the next.
     func stop() {
-        let saves = dispatch.dispatcher.rates.lastStates(wallTime: .now, now: .now)
+        let saves = dispatch.dispatcher.rates.lastStates(wallTime: environment.store.clock.now(), now: .now)
         if !saves.isEmpty { write(saves) { _ in } }
     }
 

@@ -55,14 +55,14 @@ extension LinkMonitor {
 
     /// Takes in some of what is left.
     func restoreSome(_ maxCount: Int) {
-        let now = MonotonicTime.now
+        let (wall, now) = (environment.store.clock.now(), MonotonicTime.now)
         for (key, value) in unrestored.suffix(maxCount) {
-            guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt) else { continue }
+            guard let link = StoredLink(setting: key, value: value, watchedAt: watchedAt, now: wall) else { continue }
             dispatch.dispatcher.links.restore(link.memory, of: link.key, now: now)
             log.offlineSince[link.key] = link.offlineSince
             log.known(link.key, link.signature, now: now)
             if let destination = link.key.destination, let circuitBreaker = link.circuitBreaker {
-                dispatch.dispatcher.links.restore(circuitBreaker, of: destination, wall: .now, now: now)
+                dispatch.dispatcher.links.restore(circuitBreaker, of: destination, wall: wall, now: now)
             }
         }
         unrestored.removeLast(min(maxCount, unrestored.count))
@@ -72,7 +72,7 @@ extension LinkMonitor {
     func settingUpdate(
         of state: LinkState, isActive: Bool, _ controller: NetworkController, now: MonotonicTime
     ) -> LinkSettingUpdate? {
-        let circuitBreaker = state.circuitBreaker?.map(Self.clock())
+        let circuitBreaker = state.circuitBreaker?.map(clock())
         let signature = LinkLog.signature(
             state.level, isForced: state.isForced, circuitBreaker, hasRefusal: state.refusal != nil)
         // Update the stored setting once when a link goes idle; never create one for an idle link.
@@ -82,7 +82,8 @@ extension LinkMonitor {
             log.isNews(signature, of: state.key, isActive: state.inFlight + state.highInFlight > 0, now: now)
         else { return nil }
         let value = StoredLink.setting(
-            report(of: state, controller, withWaits: false, now: now), controller.history(of: state.key, now: now))
+            report(of: state, controller, withWaits: false, now: now), controller.history(of: state.key, now: now),
+            now: environment.store.clock.now())
         return LinkSettingUpdate(key: state.key, signature: signature, value: value)
     }
 
@@ -93,7 +94,7 @@ extension LinkMonitor {
         environment.store.write("A link cannot be recorded") { store throws(StoreError) in
             try store.set(
                 updates.map { (StoredLink.settingKey($0.key), $0.value) }
-                    + [(SettingKey.linkWatched, "\(Timestamp.now.milliseconds)")], timeout: Self.timeout)
+                    + [(SettingKey.linkWatched, "\(store.clock.now().milliseconds)")], timeout: Self.timeout)
         } otherwise: { [self] _ in
             let now = MonotonicTime.now
             for update in updates { log.failed(update.signature, of: update.key, now: now) }

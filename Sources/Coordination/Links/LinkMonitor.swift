@@ -65,7 +65,7 @@ final class LinkMonitor {
     }
 
     /// An outage did not last longer because the wall clock jumped.
-    func wallClockJumped(by jump: Duration) { log.wallClockJumped(by: jump, to: .now) }
+    func wallClockJumped(by jump: Duration) { log.wallClockJumped(by: jump, to: environment.store.clock.now()) }
 
     private func decide(now: MonotonicTime) {
         let before = (dispatch.dispatcher.links.paces, dispatch.dispatcher.links.orders)
@@ -92,12 +92,12 @@ final class LinkMonitor {
                 "link": "\(key.name)", "direction": "\(key.direction.rawValue)",
             ]) { $1 })
         if state.level == .offline, !state.isForced {
-            log.offlineSince[key] = log.offlineSince[key] ?? Self.clock()(state.since)
+            log.offlineSince[key] = log.offlineSince[key] ?? clock()(state.since)
         } else {
             log.offlineSince[key] = nil
         }
         if events.hub.linkTopics.contains(key.name) {
-            events.hub.link(report(of: state, controller, now: now), at: .now)
+            events.hub.link(report(of: state, controller, now: now), at: environment.store.clock.now())
         }
     }
 
@@ -118,7 +118,7 @@ final class LinkMonitor {
                 let ends = isQuiet(state) && carrying.contains(key)
                 if isActive || isNew || ends || state.circuitBreaker != nil, events.hub.linkTopics.contains(key.name) {
                     let report = report(of: state, controller, now: now)
-                    events.hub.link(report, at: .now)
+                    events.hub.link(report, at: environment.store.clock.now())
                     if report.rate != 0 { carrying.insert(key) } else { carrying.remove(key) }
                 }
                 if state.inFlight + state.highInFlight > 0 { busy.insert(key) } else { busy.remove(key) }
@@ -162,7 +162,7 @@ final class LinkMonitor {
         of state: LinkState, _ controller: NetworkController, withWaits: Bool = true, withHistory: Bool = false,
         now: MonotonicTime
     ) -> LinkReport {
-        let clock = Self.clock()
+        let clock = clock()
         var report = LinkReport(state, clock: clock)
         report.maxRate = controller.maxRate(of: state.key)
         if isQuiet(state) { report.rate = 0 }
@@ -195,12 +195,12 @@ final class LinkMonitor {
         let controller = dispatch.dispatcher.links.controller
         let key = LinkKey(destination, .up)
         guard events.hub.linkTopics.contains(key.name), let state = state(of: key, controller, now: now) else { return }
-        events.hub.link(report(of: state, controller, now: now), at: .now)
+        events.hub.link(report(of: state, controller, now: now), at: environment.store.clock.now())
     }
 
-    /// The wall-clock time of instants.
-    static func clock() -> (MonotonicTime) -> Timestamp {
-        let (wall, now) = (Timestamp.now, MonotonicTime.now)
+    /// The time of instants by the clock of the store.
+    func clock() -> (MonotonicTime) -> Timestamp {
+        let (wall, now) = (environment.store.clock.now(), MonotonicTime.now)
         return { wall + ($0 - now) }
     }
 }

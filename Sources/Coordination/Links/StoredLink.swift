@@ -23,7 +23,7 @@ struct StoredLink {
     static func settingKey(_ key: LinkKey) -> String { SettingKey.link(key.direction, key.name) }
 
     /// The value of a link's setting, with what the next coordinator should know.
-    static func setting(_ report: LinkReport, _ memory: LinkHistory?) -> String {
+    static func setting(_ report: LinkReport, _ memory: LinkHistory?, now: Timestamp) -> String {
         // The next coordinator starts without held slots, and with its own waits.
         var members = report.members.filter { $0.name != "waits" && $0.name != "failureWait" }
         if let memory {
@@ -31,13 +31,15 @@ struct StoredLink {
             // `limit` is the number that may run, which is 0 while the link is offline.
             members.append(.init("measuredLimit", .integer(Int64(memory.limit))))
         }
-        members.append(.init("writtenAt", .integer(Timestamp.now.milliseconds)))
+        members.append(.init("writtenAt", .integer(now.milliseconds)))
         return JSONValue.object(members).text
     }
 
     /// Nil for a setting that does not describe a link.
-    /// - Parameter watchedAt: when a coordinator watched the links last; nil where that is not known.
-    init?(setting key: String, value: String, watchedAt: Timestamp? = nil, now: Timestamp = .now) {
+    /// - Parameters:
+    ///   - watchedAt: when a coordinator watched the links last; nil where that is not known.
+    ///   - now: by the clock of the store, as the times in the setting.
+    init?(setting key: String, value: String, watchedAt: Timestamp? = nil, now: Timestamp) {
         let parts = key.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let direction = Direction(rawValue: String(parts[1])),
             let value = try? JSONValue(parsing: value.utf8)

@@ -30,7 +30,7 @@ final class UnreachableCommands {
     /// Call it in each sweep.
     func run(now: MonotonicTime) {
         guard scans.isEmpty, timer.isDue(now, every: Self.interval) else { return }
-        let now = Timestamp.now
+        let now = environment.store.clock.now()
         let states = links.dispatch.dispatcher.links.controller.links
         for (key, since) in links.log.offlineSince where now - since > Self.maxOutage {
             guard let destination = key.destination else { continue }
@@ -54,7 +54,7 @@ final class UnreachableCommands {
             try store.ready(at: scan.destination, position, limit: Self.batch)
         } then: { [self] commands in
             let jumps = links.dispatch.dispatcher.queue.clockJumps
-            let now = jumps.steady(now: .now)
+            let now = jumps.steady(now: environment.store.clock.now())
             let old = commands.filter {
                 now - jumps.steady($0.createdAt, shard: position.shard, turn: $0.turn) > Self.maxOutage
             }
@@ -69,7 +69,7 @@ final class UnreachableCommands {
     private func cancel(_ ids: [CommandID], of scan: UnreachableScan, shard: Int) {
         environment.store.write("Commands of an unreachable destination cannot be cancelled") {
             store throws(StoreError) in
-            try store.cancel(ids, shard: shard, reason: scan.reason, now: .now)
+            try store.cancel(ids, shard: shard, reason: scan.reason)
         } then: { [self] made in
             effects.receive(made)
             read()

@@ -88,9 +88,9 @@ final class StoreMaintainer: Sendable {
             if let files { checkpoint(files, round: number) }
             // Early in the first turn: a coordinator that restarts every few seconds prunes too.
             let isPruning = state.withLock { $0.hasMore } || number % Self.pruneEvery == Self.firstPrune
-            if isPruning || number % Self.cleanUpEvery == 1 { cleanUp(now: .now) }
+            if isPruning || number % Self.cleanUpEvery == 1 { cleanUp() }
             if isPruning {
-                let hasMore = prune(now: .now)
+                let hasMore = prune(now: store.clock.now())
                 state.withLock { $0.hasMore = hasMore }
                 removeFreeLocks()
             }
@@ -117,11 +117,11 @@ final class StoreMaintainer: Sendable {
     }
 
     /// Submits a bounded number of cleanups; the next call goes on. The coordinator's sweep finds them.
-    private func cleanUp(now: Timestamp) {
+    private func cleanUp() {
         for shard in 0..<store.shardCount {
             do throws(StoreError) {
                 for _ in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
-                    if try store.cleanUp(shard: shard, now: now, limit: Self.cleanUpBatch, cleanup) == 0 { break }
+                    if try store.cleanUp(shard: shard, limit: Self.cleanUpBatch, cleanup) == 0 { break }
                 }
             } catch {
                 report(error, "Remains of ended commands were not cleaned up", shard: shard)

@@ -66,9 +66,8 @@ final class ScheduleRunner {
         store.write("Schedules cannot be fired") { round, _ in
             !round.changes.isEmpty
         } _: { store throws(StoreError) in
-            let now = Timestamp.now
             var types: [String: String] = [:]
-            let round = try store.fireSchedules(shard: shard, scope, now: now, limit: Self.batch) { schedule, last in
+            let round = try store.fireSchedules(shard: shard, scope, limit: Self.batch) { schedule, last, now in
                 types[schedule.definition.name] = schedule.definition.body.type
                 let timing = ScheduleTiming(schedule.definition, in: .system)
                 return timing.decision(for: schedule.state, now: now, last: last)

@@ -221,8 +221,7 @@ final class Reaper {
             seat: session.seat, epoch: session.epoch, charges: charges && report.cause == .crash,
             started: report.started,
             reason: report.cause == .reboot
-                ? "the machine was restarted" : "its worker, process \(session.pid), died",
-            now: .now
+                ? "the machine was restarted" : "its worker, process \(session.pid), died"
         ) { effects in
             // Commands of the first shard need not wait for the last shard.
             if !effects.isEmpty { step(effects) }

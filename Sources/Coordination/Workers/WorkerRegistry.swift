@@ -77,7 +77,7 @@ final class WorkerRegistry {
             metadata: [
                 "seat": "\(seat)", "pid": "\(hello.pid)", "version": "\(program?.version ?? SluiceVersion.first)",
             ])
-        events.hub.worker(record, state: "ready", at: .now)
+        events.hub.worker(record, state: "ready", at: environment.store.clock.now())
         control.setNeeded()
         recordTypes(record.types)
         return offersToReturn
@@ -88,7 +88,7 @@ final class WorkerRegistry {
     func workerLeft(seat: Int) -> [CommandID] {
         let record = dispatch.dispatcher.seats[seat]
         let offersToReturn = remove(seat: seat)
-        if let record { events.hub.worker(record, state: "lost", at: .now) }
+        if let record { events.hub.worker(record, state: "lost", at: environment.store.clock.now()) }
         control.setNeeded()
         return offersToReturn
     }

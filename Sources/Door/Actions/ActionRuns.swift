@@ -30,7 +30,7 @@ package actor ActionRuns {
                 fields: [.retryAfter: "5"])
         }
         var action = action
-        let now = Timestamp.now
+        let now = client.now
         action.filter.before = action.filter.before.map { min($0, now) } ?? now
         let run = ActionRun(action, id: CommandID(now: now), actor: actor, started: now)
         runs[run.id] = run
@@ -78,7 +78,7 @@ package actor ActionRuns {
             runs[run.id]?.problem = "\(error)"
         }
         runs[run.id]?.state = state
-        runs[run.id]?.ended = .now
+        runs[run.id]?.ended = client.now
         tasks[run.id] = nil
         removeOldest()
     }

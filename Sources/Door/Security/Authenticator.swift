@@ -27,7 +27,7 @@ package final class Authenticator: Sendable {
     ///   - codes: the login codes; nil: there are none.
     ///   - sessions: those of earlier doors.
     ///   - storedSessions: takes the changes of sessions; nil: they end with the door.
-    ///   - clock: the wall clock.
+    ///   - clock: that of the store.
     ///   - isClockHeld: whether the wall clock is not trusted: no session ends by its age then.
     ///   - sleep: delays the response to a failure.
     package init(

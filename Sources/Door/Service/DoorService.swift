@@ -93,7 +93,7 @@ package struct DoorService: Service {
         }
         for sentence in MissingRoutes.sentences(recovery.routes, in: routes) { logger.warning("\(sentence)") }
         let token = try await BlockingPool.shared.run { [client] () throws(StoreError) in
-            try MachineToken.load(in: client.directory, TokenStore(client.store), now: .now)
+            try MachineToken.load(in: client.directory, TokenStore(client.store), now: client.now)
         }
         logger.debug("The token of this machine is \(token.id)")
         let tokens = TokenCache(TokenStore(client.store), logger: logger)
@@ -112,7 +112,8 @@ package struct DoorService: Service {
             tokens: tokens,
             cookie: SessionCookie(basePath: configuration.basePath, isSecure: isSecure, suffix: suffix),
             logger: logger, codes: codes,
-            sessions: SessionTable(earlier, isClockHeld: isClockHeld), storedSessions: storedSessions,
+            sessions: SessionTable(earlier, now: client.now, isClockHeld: isClockHeld), storedSessions: storedSessions,
+            clock: { [store = client.store] in store.clock.now() },
             isClockHeld: { [store = client.store] in store.isClockHeld })
         var server = DoorServerConfiguration()
         (server.host, server.port) = (address.host, address.port)
@@ -151,7 +152,7 @@ package struct DoorService: Service {
                         let url = configuration.url(at: ListenAddress(host: address.host, port: port))
                         let code = try await client.write { queue in
                             try queue.setDoorURL(url)
-                            return try codes.make(for: token.id, now: .now)
+                            return try codes.make(for: token.id, now: queue.now)
                         }
                         whenListening(
                             Listening(

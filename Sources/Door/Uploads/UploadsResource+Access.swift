@@ -129,7 +129,7 @@ extension UploadsResource {
     }
 
     func writer(_ dialect: ResumableDialect, _ request: DoorRequest) -> ResumableWriter {
-        ResumableWriter(dialect: dialect, limits: service.limits, now: .now, location: location(request))
+        ResumableWriter(dialect: dialect, limits: service.limits, now: service.now, location: location(request))
     }
 
     /// Answers the request that completes an upload, with the digest that the client wants.

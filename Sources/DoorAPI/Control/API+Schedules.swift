@@ -31,7 +31,7 @@ extension API {
         let schedule = try await schedule(request.parameters["name"] ?? "")
         let times: [UpcomingTime]
         do throws(TimeZoneError) {
-            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(count, after: .now)
+            times = try ScheduleTiming(schedule.definition, in: .system).upcoming(count, after: client.now)
         } catch {
             // The schedule is held, and its reason says that the zone is missing.
             times = []

@@ -17,21 +17,21 @@ extension API {
 
     @Sendable private func listTokens(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        let now = Timestamp.now
+        let now = client.now
         let tokens = try await grants(request).map { JSONValue.object($0.members(now: now)) }
         return JSONReply.response(["tokens": .array(tokens)])
     }
 
     @Sendable private func showToken(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
-        return JSONReply.response(.object(try await grant(request).members(now: .now)))
+        return JSONReply.response(.object(try await grant(request).members(now: client.now)))
     }
 
     @Sendable private func makeToken(_ request: DoorRequest) async throws -> Response {
         _ = try QueryReader(request, [])
         let members = try await JSONBody.members(request, ["name", "routes", "maxBytes", "expires"])
         guard let principal = request.principal else { throw Problem.failed }
-        let now = Timestamp.now
+        let now = client.now
         let grant = try grant(members, principal, now: now)
         let token = AccessToken()
         let record: TokenRecord
@@ -55,7 +55,7 @@ extension API {
         _ = try QueryReader(request, [])
         let record = try await grant(request)
         if record.revoked == nil {
-            _ = try await write { queue in try TokenStore(queue).revoke(record.id, now: .now) }
+            _ = try await write { queue in try TokenStore(queue).revoke(record.id, now: queue.now) }
             log("Revoked the token \(record.fullName) (\(record.id))", request)
         }
         return Response(status: .noContent)
@@ -72,7 +72,7 @@ extension API {
     private func grant(_ request: DoorRequest) async throws(Problem) -> TokenRecord {
         let name = request.parameters["name"] ?? ""
         let named = try await grants(request).filter { $0.name == name }
-        guard let record = named.first(where: { $0.state(at: .now) == .usable }) ?? named.first else {
+        guard let record = named.first(where: { $0.state(at: client.now) == .usable }) ?? named.first else {
             throw Problem(
                 .notFound, "token-not-found",
                 "This token has made none of the name “\(name.excerpt)”, or it has ended an hour ago; see /tokens.")

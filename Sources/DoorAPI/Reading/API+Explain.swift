@@ -17,7 +17,7 @@ extension API {
         let explanation = try await read { queue in
             Explanation(
                 of: command, reasons: try WaitExplainer(queue: queue, links: links).reasons(of: command),
-                proxy: nil, errorOutput: try queue.errorOutput(of: command), now: .now)
+                proxy: nil, errorOutput: try queue.errorOutput(of: command), now: queue.now)
         }
         return JSONReply.response(
             .object(

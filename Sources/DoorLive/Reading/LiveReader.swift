@@ -34,7 +34,7 @@ final class LiveReader {
 
     private let queue: QueueAccess
     private let events: Events
-    private(set) var snapshot = LiveSnapshot(asOf: .now)
+    private(set) var snapshot: LiveSnapshot
     /// Whether more transitions than ``LogPacer/busy`` were committed in the last second.
     private(set) var isBusy = false
     private var links = LiveLinks()
@@ -49,10 +49,12 @@ final class LiveReader {
     init(_ queue: QueueAccess, _ events: Events) {
         self.queue = queue
         self.events = events
+        snapshot = LiveSnapshot(asOf: queue.now)
     }
 
     /// A part that cannot be read stays as it was, and ``LiveSnapshot/warnings`` say why.
-    func read(at now: Timestamp = .now) {
+    func read() {
+        let now = queue.now
         let silence = events.silence(at: .now)
         snapshot.hearsCoordinator = silence.map { $0 < Self.maxSilence } ?? false
         if let silence { snapshot.heardAt = now + (.zero - silence) }

@@ -46,7 +46,7 @@ struct Scrape: Sendable {
     func text() async -> [UInt8] {
         async let spool = spool.value(within: Self.timeout)
         let store = await store.value(within: Self.timeout)
-        let now = Timestamp.now
+        let now = context.client.now
         var text = MetricsText()
         text.add(store?.families(now: now) ?? [MetricFamily("sluice_store_up", .gauge, value: 0)])
         if let spool = await spool.flatMap(\.self) { text.add(DoorFigures.families(of: spool)) }

@@ -2,6 +2,7 @@ internal import Commands
 internal import Door
 internal import DoorLive
 internal import Hummingbird
+internal import Queue
 
 /// A request for a page, with everything that its page needs.
 struct Visit: Sendable {
@@ -15,7 +16,7 @@ struct Visit: Sendable {
         self.request = request
         self.services = services
         url = PageURLs(baseURL: request.baseURL)
-        now = .now
+        now = services.context.client.now
         live = services.live.snapshot
     }
 

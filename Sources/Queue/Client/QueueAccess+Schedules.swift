@@ -45,7 +45,7 @@ extension QueueAccess {
 
     /// Lets a paused schedule fire again. Times of the pause are not missed.
     /// - Returns: the schedule afterwards; nil where there is none of that name.
-    package func resumeSchedule(_ name: String, now: Timestamp = .now) throws(StoreError) -> StoredSchedule? {
+    package func resumeSchedule(_ name: String) throws(StoreError) -> StoredSchedule? {
         try changeState(of: name) { timing, state in timing.resumed(state, now: now) }
     }
 
@@ -77,8 +77,9 @@ extension QueueAccess {
     ///   - action: that of `put`, checked by its operations.
     ///   - isConfigured: its text is that of `sluice.yaml`. It belongs to the writer that has changed its text last.
     package func putSchedule(
-        _ put: SchedulePut, _ action: ScheduleAction, isConfigured: Bool, now: Timestamp = .now
+        _ put: SchedulePut, _ action: ScheduleAction, isConfigured: Bool
     ) throws(StoreError) -> ScheduleChange {
+        let now = now
         let timing = ScheduleTiming(put.definition, in: .system)
         var change = ScheduleChange.unchanged
         try store.changeSchedule(put.definition.name) { old throws(StoreError) in
@@ -107,10 +108,8 @@ extension QueueAccess {
     /// Submits what a schedule submits now, whatever its times.
     /// - Returns: the ids of its commands, empty where there is no schedule of that name; or the sentence of the schedule
     ///   that cannot be submitted.
-    package func triggerSchedule(
-        _ name: String, now: Timestamp = .now
-    ) throws(StoreError) -> (ids: [CommandID], problem: String?) {
-        let round = try store.fireSchedule(named: name, now: now)
+    package func triggerSchedule(_ name: String) throws(StoreError) -> (ids: [CommandID], problem: String?) {
+        let round = try store.fireSchedule(named: name)
         let ids = round.changes.flatMap(\.ids)
         let (changed, requested) = round.effects.hints(without: nil)
         for (kind, ids) in [

@@ -36,11 +36,10 @@ package enum CommandChange: Sendable, Equatable {
 extension QueueAccess {
     /// Cancels a command at once, or requests it from the worker that holds the command.
     package func cancel(
-        _ id: CommandID, ifNewest newest: Int64? = nil, reason: String = "cancelled by \(Actor.person)",
-        now: Timestamp = .now
+        _ id: CommandID, ifNewest newest: Int64? = nil, reason: String = "cancelled by \(Actor.person)"
     ) throws(StoreError) -> CommandChange {
         guard try store.command(id) != nil else { return .refused(.unknown) }
-        switch try store.cancel(id, ifNewest: newest, reason: reason, now: now) {
+        switch try store.cancel(id, ifNewest: newest, reason: reason) {
         case .cancelled(let effects):
             send(effects, of: id)
             return .cancelled
@@ -56,15 +55,15 @@ extension QueueAccess {
     /// Runs a command again that waits for its backoff, was cancelled, or was given up. Of a batch, its failed members.
     /// - Throws: also `conflict` where another command holds its unique key now.
     package func retry(
-        _ id: CommandID, ifNewest newest: Int64? = nil, by actor: String = Actor.person, now: Timestamp = .now
+        _ id: CommandID, ifNewest newest: Int64? = nil, by actor: String = Actor.person
     ) throws(StoreError) -> CommandChange {
         guard let command = try store.command(id) else { return .refused(.unknown) }
-        if let effects = try store.retry(id, ifNewest: newest, by: actor, now: now) {
+        if let effects = try store.retry(id, ifNewest: newest, by: actor) {
             send(effects, of: id)
             return .retried
         }
         guard command.type == CommandType.batch else { return try notAllowed(id) }
-        let (count, effects) = try store.retryMembers(of: id, by: actor, now: now)
+        let (count, effects) = try store.retryMembers(of: id, by: actor)
         guard count > 0 else { return .refused(.noFailedMembers) }
         send(effects, of: id)
         return .membersRetried(count)
@@ -72,11 +71,10 @@ extension QueueAccess {
 
     /// Settles a command that is in doubt: `success` where it was delivered, `new` to run it again, or `cancelled`.
     package func resolve(
-        _ id: CommandID, ifNewest newest: Int64? = nil, as status: CommandStatus, by actor: String = Actor.person,
-        now: Timestamp = .now
+        _ id: CommandID, ifNewest newest: Int64? = nil, as status: CommandStatus, by actor: String = Actor.person
     ) throws(StoreError) -> CommandChange {
         guard try store.command(id) != nil else { return .refused(.unknown) }
-        guard let effects = try store.resolve(id, ifNewest: newest, as: status, by: actor, now: now) else {
+        guard let effects = try store.resolve(id, ifNewest: newest, as: status, by: actor) else {
             return try notAllowed(id)
         }
         // A delivered file is not sent again, so its spooled copy can go.
@@ -90,10 +88,10 @@ extension QueueAccess {
     /// Changes the quality of service of a command that has not ended. A running command keeps its slot; the new quality of
     /// service counts when it runs again.
     package func requalify(
-        _ id: CommandID, ifNewest newest: Int64? = nil, to qos: QualityOfService, now: Timestamp = .now
+        _ id: CommandID, ifNewest newest: Int64? = nil, to qos: QualityOfService
     ) throws(StoreError) -> CommandChange {
         guard try store.command(id) != nil else { return .refused(.unknown) }
-        guard try store.requalify(id, ifNewest: newest, qos: qos, now: now) else { return try notAllowed(id) }
+        guard try store.requalify(id, ifNewest: newest, qos: qos) else { return try notAllowed(id) }
         hint(.changed, [id])
         return .requalified
     }

@@ -42,6 +42,8 @@ package struct QueueAccess: Sendable {
     }
 
     package var store: any CommandStore { opened.store }
+    /// The time of the store's clock: the one to compare with the times in the store.
+    package var now: Timestamp { store.clock.now() }
     /// For what lies beside the store.
     package var directory: DataDirectory { opened.directory }
     package var presence: any Presence { opened.presence }

@@ -22,14 +22,14 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `invalid` for a callback with a key or parents of its own, and the errors of any write.
     ///   Every shard must be writable.
     public func open(_ batch: BatchDraft, allowUnknownTypes: Bool = false) async throws -> CommandID {
-        try await write { queue in try queue.store.open(batch, allowUnknownTypes: allowUnknownTypes, now: .now) }
+        try await write { queue in try queue.store.open(batch, allowUnknownTypes: allowUnknownTypes) }
     }
 
     /// Lets no more members into a batch, which ends when its last member has. A batch that is sealed stays as it is, so
     /// call this again where it throws.
     /// - Throws: ``SluiceError``: `notFound` where there is no such batch, and the errors of any write.
     public func seal(_ batch: CommandID) async throws {
-        try await write { queue in try queue.store.seal(batch, now: .now) }
+        try await write { queue in try queue.store.seal(batch) }
     }
 
     /// A batch as it is now, with the numbers of its members.

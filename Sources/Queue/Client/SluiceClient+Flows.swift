@@ -29,8 +29,8 @@ extension SluiceClient {
 
     /// As ``submit(_:allowUnknownTypes:)``, and says whether the flow is new, or existed already under its unique key.
     public func submitOrFind(_ flow: FlowDraft, allowUnknownTypes: Bool = false) async throws -> Submission {
-        let found = try await write { [clock] queue in
-            try queue.store.submit(try FlowPlan(flow), allowUnknownTypes: allowUnknownTypes, now: clock())
+        let found = try await write { queue in
+            try queue.store.submit(try FlowPlan(flow), allowUnknownTypes: allowUnknownTypes)
         }
         if !found.ready.isEmpty { batcher.send(.ready, found.ready.map(\.id)) }
         return found.submission

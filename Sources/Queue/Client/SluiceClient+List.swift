@@ -39,11 +39,10 @@ extension SluiceClient {
         do { links = try await LinkSource(access).readings(for: command) } catch {
             throw error is CancellationError ? error : SluiceError(error)
         }
-        let now = clock()
         return try await read { queue in
             Explanation(
                 of: command, reasons: try WaitExplainer(queue: queue, links: links).reasons(of: command),
-                proxy: nil, errorOutput: try queue.errorOutput(of: command), now: now)
+                proxy: nil, errorOutput: try queue.errorOutput(of: command), now: queue.now)
         }
     }
 }

@@ -72,10 +72,9 @@ extension SluiceClient {
         }
         let action: ScheduleAction
         do { action = try await builder.action(of: put.definition) } catch { throw SluiceError(error) }
-        let now = clock()
         return try await write { queue in
             try queue.refuseUnknown(action, of: name, allowUnknownTypes: allowUnknownTypes)
-            _ = try queue.putSchedule(put, action, isConfigured: false, now: now)
+            _ = try queue.putSchedule(put, action, isConfigured: false)
             guard let stored = try queue.schedule(name) else { throw Self.noSchedule(name) }
             return ScheduleSummary(stored)
         }
@@ -92,9 +91,8 @@ extension SluiceClient {
     /// Lets a paused schedule fire again. Times of the pause are not missed.
     /// - Throws: ``SluiceError``: `invalid` where there is none of that name.
     public func resumeSchedule(_ name: String) async throws {
-        let now = clock()
         try await write { queue in
-            if try queue.resumeSchedule(name, now: now) == nil { throw Self.noSchedule(name) }
+            if try queue.resumeSchedule(name) == nil { throw Self.noSchedule(name) }
         }
     }
 
@@ -109,8 +107,7 @@ extension SluiceClient {
     /// - Returns: the ids of its commands; empty where there is no schedule of that name.
     /// - Throws: ``SluiceError``: `invalid` with the sentence of the schedule where it cannot be submitted.
     public func trigger(schedule name: String) async throws -> [CommandID] {
-        let now = clock()
-        let (ids, problem) = try await write { access in try access.triggerSchedule(name, now: now) }
+        let (ids, problem) = try await write { access in try access.triggerSchedule(name) }
         if let problem { throw SluiceError(.invalid, problem) }
         return ids
     }

@@ -22,9 +22,8 @@ extension SluiceClient {
     /// - Parameter newest: the `seq` of the newest transition that the command must have; nil: any.
     /// - Throws: ``SluiceError``: also `notAllowed` where it has another.
     package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) async throws -> Bool {
-        let now = clock()
         let change = try await write { queue in
-            try queue.cancel(id, ifNewest: newest, reason: reason, now: now)
+            try queue.cancel(id, ifNewest: newest, reason: reason)
         }
         try refuse(change, id, "be cancelled")
         return change == .cancelled
@@ -46,9 +45,8 @@ extension SluiceClient {
 
     /// As ``retry(_:by:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) async throws {
-        let now = clock()
         let change = try await write { queue in
-            try queue.retry(id, ifNewest: newest, by: actor, now: now)
+            try queue.retry(id, ifNewest: newest, by: actor)
         }
         try refuse(change, id, "be retried")
     }
@@ -68,9 +66,8 @@ extension SluiceClient {
     package func resolve(
         _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) async throws {
-        let now = clock()
         let change = try await write { queue in
-            try queue.resolve(id, ifNewest: newest, as: status, by: actor, now: now)
+            try queue.resolve(id, ifNewest: newest, as: status, by: actor)
         }
         try refuse(change, id, "be resolved as \(status)")
     }
@@ -98,9 +95,8 @@ extension SluiceClient {
 
     /// As ``requalify(_:to:)``, on the condition of ``cancel(_:ifNewest:reason:)``.
     package func requalify(_ id: CommandID, ifNewest newest: Int64?, to qos: QualityOfService) async throws {
-        let now = clock()
         let change = try await write { queue in
-            try queue.requalify(id, ifNewest: newest, to: qos, now: now)
+            try queue.requalify(id, ifNewest: newest, to: qos)
         }
         if case .refused(.notAllowed(let status)) = change {
             throw SluiceError(.notAllowed, "command \(id) \(status.clause) and keeps its quality of service", id: id)
@@ -117,7 +113,7 @@ extension SluiceClient {
     ///   - qos: nil, the default: every quality of service.
     ///   - destination: nil, the default: every destination.
     public func pause(qos: QualityOfService? = nil, destination: Destination? = nil) async throws {
-        let pause = Pause(qos: qos, destination: destination, since: clock().description)
+        let pause = Pause(qos: qos, destination: destination, since: now.description)
         _ = try await write { access in try access.pause(pause) }
     }
 

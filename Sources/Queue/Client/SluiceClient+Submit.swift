@@ -116,10 +116,8 @@ extension QueueAccess {
     /// others from being accepted.
     /// - Parameter allowUnknownTypes: accept types that no worker has ever been able to run.
     /// - Returns: one result for each draft, in order.
-    package func submit(
-        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp = .now
-    ) -> [Result<Submission, SluiceError>] {
-        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
+    package func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool) -> [Result<Submission, SluiceError>] {
+        let results = store.submit(drafts, allowUnknownTypes: allowUnknownTypes)
         let accepted = results.compactMap { try? $0.get() }
         for (kind, ids) in [(Hint.Kind.ready, accepted.map(\.id)), (.changed, accepted.flatMap(\.changed))]
         where !ids.isEmpty {

@@ -76,8 +76,7 @@ extension SluiceClient {
     /// - Throws: ``SluiceError``: `noSuchCommand` where there is no such upload; `notAllowed` where it has become a command,
     ///   which is cancelled instead.
     public func removeUpload(_ id: CommandID, reason: String = "removed by a person") async throws {
-        let now = clock()
-        switch try await write({ queue in try queue.removeUpload(id, reason: reason, now: now) }) {
+        switch try await write({ queue in try queue.removeUpload(id, reason: reason) }) {
         case .removed, .ended: return
         case .missing: throw SluiceError(.noSuchCommand, "there is no upload \(id)", id: id)
         case .isCommand(let command):

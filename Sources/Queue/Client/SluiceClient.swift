@@ -21,8 +21,6 @@ public final class SluiceClient: Sendable {
     private let context: Context
     /// Nil: there is no coordinator.
     private let endpoints: (any OpenEndpoints)?
-    /// The wall clock of the rows that it writes.
-    package let clock: @Sendable () -> Timestamp
     let batcher: SubmitBatcher
     private let subscriber = Mutex(Subscription.unopened)
     private let threads: QueueThreads
@@ -48,7 +46,6 @@ public final class SluiceClient: Sendable {
         self.opened = opened
         threads = QueueThreads(opened.store)
         self.registry = registry
-        clock = { .now }
         let endpoints: any OpenEndpoints
         do throws(SystemError) { endpoints = try opened.endpoints.open() } catch {
             throw StoreError(error.code == EMFILE ? .exhausted : .failed, error.description)
@@ -56,7 +53,7 @@ public final class SluiceClient: Sendable {
         self.endpoints = endpoints
         do throws(ZeroMQError) {
             context = try Context()
-            batcher = try SubmitBatcher(store: opened.store, hints: .socket(endpoints, context), clock: clock)
+            batcher = try SubmitBatcher(store: opened.store, hints: .socket(endpoints, context))
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -66,26 +63,26 @@ public final class SluiceClient: Sendable {
     /// A client of a store that no other process uses: it opens no sockets.
     /// - Parameters:
     ///   - opened: its directory need not exist.
-    ///   - clock: the wall clock of the rows that it writes.
     ///   - hint: takes the hints that a coordinator would get, on a thread of the client.
     package init(
         of opened: OpenedStore, registry: OperationRegistry,
-        clock: @escaping @Sendable () -> Timestamp, hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
+        hint: @escaping @Sendable (Hint.Kind, [CommandID]) -> Void
     ) throws(SluiceError) {
         self.opened = opened
         threads = QueueThreads(opened.store)
         self.registry = registry
-        self.clock = clock
         endpoints = nil
         do throws(ZeroMQError) {
             context = try Context()
-            batcher = try SubmitBatcher(store: opened.store, hints: .process(hint), clock: clock)
+            batcher = try SubmitBatcher(store: opened.store, hints: .process(hint))
         } catch {
             throw SluiceError(error)
         }
     }
 
     package var store: any CommandStore { opened.store }
+    /// The time of the store's clock.
+    package var now: Timestamp { store.clock.now() }
     package var directory: DataDirectory { opened.directory }
 
     /// Passes an event to streams and waits, as if the coordinator had published it.

@@ -7,7 +7,7 @@ extension WaitExplainer {
     func locked(_ command: Command) -> WaitReason? {
         let shard = command.id.shard(of: store.shardCount)
         do throws(StoreError) {
-            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: now, timeout: .seconds(1))
+            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, timeout: .seconds(1))
             return nil
         } catch {
             return WaitReason(

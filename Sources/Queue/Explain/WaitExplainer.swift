@@ -16,13 +16,11 @@ package struct WaitExplainer {
 
     var store: any CommandStore { queue.store }
 
-    package init(
-        queue: QueueAccess, links: [LinkReport] = [], progress: CommandProgress? = nil, now: Timestamp = .now
-    ) {
+    package init(queue: QueueAccess, links: [LinkReport] = [], progress: CommandProgress? = nil) {
         self.queue = queue
         self.links = links
         self.progress = progress
-        self.now = now
+        now = queue.now
     }
 
     /// Whether the reasons of a command depend on links, which cost a question to the coordinator. Those of a blocked one are

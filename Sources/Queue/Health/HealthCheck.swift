@@ -166,7 +166,7 @@ package struct HealthCheck {
     private func mended(
         _ shard: Int, _ files: any StoreMaintenance, _ check: String
     ) throws(StoreError) -> [Finding] {
-        let mend = try files.mend(shard: shard, now: .now)
+        let mend = try files.mend(shard: shard)
         var findings = mend.changes.prefix(Self.maxChanges).map { Finding(check, .note, "mended: \($0)") }
         if mend.changes.count > Self.maxChanges {
             findings.append(
@@ -250,9 +250,9 @@ package struct HealthCheck {
     /// The schedules that do not fire.
     private func schedules(_ store: any CommandStore) -> [Finding] {
         do throws(StoreError) {
-            let limits = try store.rateLimits()
+            let (limits, now) = (try store.rateLimits(), store.clock.now())
             let held = try store.schedules().flatMap { schedule in
-                let hold = ScheduleText.hold(of: schedule, now: .now).map { "“\(schedule.name)” is held: \($0)" }
+                let hold = ScheduleText.hold(of: schedule, now: now).map { "“\(schedule.name)” is held: \($0)" }
                 let missing = schedule.action.limits.sorted().filter { limits[$0] == nil }.map { name in
                     "“\(schedule.name)” names the rate limit “\(name)”, which does not exist, so that its commands wait; "
                         + "“sluice limit set \(name) --starts RATE” makes it"

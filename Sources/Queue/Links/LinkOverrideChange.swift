@@ -41,7 +41,7 @@ extension QueueAccess {
 
     /// Changes the settings of a destination in one transaction. It acts at once.
     package func changeLink(
-        to destination: Destination, _ change: LinkOverrideChange, now: Timestamp = .now
+        to destination: Destination, _ change: LinkOverrideChange
     ) throws(StoreError) -> (override: LinkOverride, setting: LinkOverrideSetting?) {
         var result = (override: LinkOverride(), setting: LinkOverrideSetting?.none)
         var isChanged = false

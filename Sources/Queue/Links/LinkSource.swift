@@ -42,7 +42,7 @@ package struct LinkSource {
             return (LinkOverrides(overrides), live == nil ? try queue.storedLinks(named: names) : nil)
         }
         if let stored {
-            return overrides.overview(limit: limit) { stored.visit($0) }
+            return overrides.overview(limit: limit) { stored.visit(now: queue.now, $0) }
         }
         var overview = overrides.overview(limit: limit) { live?.visit($0) }
         live?.complete(&overview)

@@ -27,7 +27,7 @@ extension QueueAccess {
     /// Holds the messages to an endpoint back.
     /// - Returns: the endpoint afterwards, and whether it was not paused before.
     package func pauseWebhook(
-        _ endpoint: WebhookEndpointSetting, now: Timestamp = .now
+        _ endpoint: WebhookEndpointSetting
     ) throws(StoreError) -> (endpoint: WebhookEndpointSetting, isChanged: Bool) {
         try change(endpoint) { $0.pausedByPerson(now: now) }
     }

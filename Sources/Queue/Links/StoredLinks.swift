@@ -10,7 +10,7 @@ package struct StoredLinks: Sendable {
     package init(settings: [String: String]) { self.settings = settings }
 
     /// - Parameter now: a setting is written when its link changes, so a time of a probe that has passed says nothing.
-    package func visit(now: Timestamp = .now, _ body: (LinkReport) -> Void) {
+    package func visit(now: Timestamp, _ body: (LinkReport) -> Void) {
         for (key, value) in settings {
             let name = key.dropFirst(SettingKey.linkPrefix.count)
             guard let dot = name.firstIndex(of: "."), let direction = Direction(rawValue: String(name[..<dot])),

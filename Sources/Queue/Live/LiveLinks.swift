@@ -24,7 +24,7 @@ package struct LiveLinks {
         }
         if let stored, stored.overrides == overrides, stored.limit == limit { return stored.overview }
         let links = try queue.storedLinks()
-        let overview = overrides.overview(limit: limit) { links.visit($0) }
+        let overview = overrides.overview(limit: limit) { links.visit(now: queue.now, $0) }
         stored = (overrides, limit, overview)
         return overview
     }

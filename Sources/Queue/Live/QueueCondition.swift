@@ -22,9 +22,7 @@ package struct QueueCondition: Sendable {
     /// - Parameters:
     ///   - links: of this moment.
     ///   - uploadProblem: why the door refuses uploads of any size.
-    package init(
-        _ queue: QueueAccess, links: [LinkReport], uploadProblem: String? = nil, now: Timestamp = .now
-    ) throws(StoreError) {
+    package init(_ queue: QueueAccess, links: [LinkReport], uploadProblem: String? = nil) throws(StoreError) {
         let workers = try queue.workers()
         stalled =
             [queue.stalledCoordinator, queue.stalledDoor].compactMap(\.self) + workers.compactMap(\.stalled)
@@ -33,7 +31,7 @@ package struct QueueCondition: Sendable {
         let counts = try queue.store.counts()
         guard counts[.new] + counts[.error] > 0 else { return }
         causes = try queue.waitCauses(
-            links: links, others: try queue.readyDestinations(), workers: workers, now: now)
+            links: links, others: try queue.readyDestinations(), workers: workers, now: queue.now)
     }
 
     /// A sentence for each problem that is not the destinations', with its remedy.
@@ -78,7 +76,7 @@ extension QueueAccess {
         let found = Mutex<[Int: String]>([:])
         DispatchQueue.concurrentPerform(iterations: store.shardCount) { shard in
             do throws(StoreError) {
-                _ = try store.apply([], shard: shard, seat: 0, epoch: 0, now: .now, timeout: .seconds(1))
+                _ = try store.apply([], shard: shard, seat: 0, epoch: 0, timeout: .seconds(1))
             } catch {
                 guard error.code == .busy else { return }
                 found.withLock { $0[shard] = error.message }

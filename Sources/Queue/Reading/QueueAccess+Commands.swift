@@ -16,8 +16,8 @@ extension QueueAccess {
 
     /// The one command that a person names by a part of its id.
     /// - Throws: `notFound`; `ambiguous` with a sentence that lists up to five of the commands.
-    package func id(of part: CommandIDPart, now: Timestamp = .now) throws(StoreError) -> CommandID {
-        try store.id(of: part, now: now)
+    package func id(of part: CommandIDPart) throws(StoreError) -> CommandID {
+        try store.id(of: part)
     }
 
     /// The commands whose ids begin or end with some digits, else those whose ids contain them; the newest first.

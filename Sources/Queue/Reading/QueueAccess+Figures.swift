@@ -47,7 +47,7 @@ extension QueueAccess {
 
     /// Commits a setting, to see that the store takes writes.
     /// - Parameter timeout: for the lock of its shard.
-    package func commitProbe(timeout: Duration, now: Timestamp = .now) throws(StoreError) {
+    package func commitProbe(timeout: Duration) throws(StoreError) {
         try store.set([(SettingKey.doorReady, "\(now)")], timeout: timeout)
     }
 

@@ -33,7 +33,6 @@ final class SubmitBatcher: Sendable {
     private let loop: PollLoop
     private let store: any CommandStore
     private let hints: SubmitHints
-    private let clock: @Sendable () -> Timestamp
     /// Of drafts that may go to any shard.
     private let committer: Committer
     /// Of drafts with keys, by their shard. Each is made when it is first needed.
@@ -43,16 +42,12 @@ final class SubmitBatcher: Sendable {
     /// submission. Such a commit takes about 20 ms, in which other tasks wait.
     static let batch = 4096
 
-    /// - Parameter clock: the time of the submits.
-    init(
-        store: any CommandStore, hints target: HintTarget, clock: @escaping @Sendable () -> Timestamp = { .now }
-    ) throws(ZeroMQError) {
+    init(store: any CommandStore, hints target: HintTarget) throws(ZeroMQError) {
         let loop = try PollLoop(name: "sluice-submit")
         let hints = SubmitHints(to: target, on: loop)
         self.loop = loop
         self.store = store
         self.hints = hints
-        self.clock = clock
         committer = Committer(
             named: loop.name, policy: .once, share: { Self.share(of: $0) }, on: { loop.perform($0) })
         start(committer) { committed in
@@ -123,13 +118,14 @@ final class SubmitBatcher: Sendable {
     /// - Parameter tell: called after each commit, before the submissions get their results.
     private func start(_ committer: Committer, tell: @escaping @Sendable (Committed) -> Void) {
         committer.start(
-            commit: { [store, clock] writes, _ in
+            commit: { [store] writes, _ in
                 // The store waits for the shards, and its results have the errors.
                 let entries = writes()
                 let drafts = entries.count == 1 ? entries[0].drafts : entries.flatMap(\.drafts)
-                let now = clock()
+                // Before the submit: a command that is due by then is ready in the store.
+                let now = store.clock.now()
                 let results = store.submit(
-                    drafts, allowUnknownTypes: entries.first?.allowUnknownTypes ?? false, now: now)
+                    drafts, allowUnknownTypes: entries.first?.allowUnknownTypes ?? false)
                 return Committed(drafts: drafts, results: results, now: now)
             },
             deliver: { batch in

@@ -30,7 +30,7 @@ extension QueueAccess {
                 var isRepeated = false
                 while true {
                     while try store.cleanUp(
-                        shard: shard, now: .now, limit: Self.cleanUpBatch,
+                        shard: shard, limit: Self.cleanUpBatch,
                         { cleanup($0.command, $0.payload, $0.checkpoint) }) > 0
                     { isRepeated = false }
                     let pruned = try store.prune(shard: shard, before: time, statuses: statuses, limit: Self.batch)

@@ -64,7 +64,7 @@ struct BenchRig {
         var left = count
         while left > 0 {
             let batch = min(left, 10_000)
-            for result in store.submit(Array(repeating: draft, count: batch), allowUnknownTypes: false, now: .now) {
+            for result in store.submit(Array(repeating: draft, count: batch), allowUnknownTypes: false) {
                 ids.append(try result.get().id)
             }
             left -= batch

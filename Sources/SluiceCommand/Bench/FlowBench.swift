@@ -97,7 +97,7 @@ struct FlowBench {
             throw ExitError(.internalError, "the flow of a bench has no nodes")
         }
         let begin = BenchClock.now
-        _ = try rig.store.cancel(root.command.id, reason: "a bench", now: .now)
+        _ = try rig.store.cancel(root.command.id, reason: "a bench")
         try wait(for: flow, rig)
         let duration = BenchClock.now - begin
         coordinator.stop()
@@ -127,7 +127,7 @@ struct FlowBench {
     private func submit(_ draft: FlowDraft, _ rig: BenchRig) throws -> CommandID {
         let plan: FlowPlan
         do throws(FlowError) { plan = try FlowPlan(draft) } catch { throw ExitError(.internalError, "\(error)") }
-        return try rig.store.submit(plan, allowUnknownTypes: false, now: .now).submission.id
+        return try rig.store.submit(plan, allowUnknownTypes: false).submission.id
     }
 
     private func wait(for flow: CommandID, _ rig: BenchRig) throws {

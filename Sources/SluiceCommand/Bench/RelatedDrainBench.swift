@@ -30,7 +30,7 @@ struct RelatedDrainBench {
     /// A batch over all shards.
     func batch() throws -> [BenchResult] {
         let share = try compare(200_000) { rig, drafts in
-            let batch = try rig.store.open(BatchDraft("bench"), allowUnknownTypes: false, now: .now)
+            let batch = try rig.store.open(BatchDraft("bench"), allowUnknownTypes: false)
             for index in drafts.indices { drafts[index].batch = batch }
         }
         return [
@@ -63,7 +63,7 @@ struct RelatedDrainBench {
         try change(rig, &drafts)
         for start in stride(from: 0, to: count, by: 10_000) {
             let page = Array(drafts[start..<min(start + 10_000, count)])
-            for result in rig.store.submit(page, allowUnknownTypes: false, now: .now) { _ = try result.get() }
+            for result in rig.store.submit(page, allowUnknownTypes: false) { _ = try result.get() }
         }
         let coordinator = try rig.coordinator()
         let fleet = try (0..<workers).map { _ in try rig.worker() }

@@ -26,7 +26,7 @@ struct BatchSealCommand: AsyncParsableCommand {
         let client = try data.client(BuiltInOperations.registry())
         let id = try BatchShowCommand.batch(id, client.access, data).command.id
         try await client.seal(id)
-        if let state = try await client.batch(id) { BatchShowCommand.show(state, asJSON: print.json) }
+        if let state = try await client.batch(id) { BatchShowCommand.show(state, now: client.now, asJSON: print.json) }
         if wait { try await CompletionWaiter(client: client, ids: [id]).run() }
         await client.close()
     }

@@ -23,13 +23,13 @@ struct BatchShowCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        Self.show(try Self.batch(id, queue, data), asJSON: print.json)
+        Self.show(try Self.batch(id, queue, data), now: queue.now, asJSON: print.json)
         try data.warn(of: queue)
     }
 
-    static func show(_ batch: BatchState, asJSON: Bool) {
+    static func show(_ batch: BatchState, now: Timestamp, asJSON: Bool) {
         if asJSON { return Output.line(BatchJSON.value(of: batch).bytes) }
-        for line in BatchText.lines(batch, now: .now) { Output.line(line) }
+        for line in BatchText.lines(batch, now: now) { Output.line(line) }
     }
 
     static func batch(_ part: CommandIDPart, _ queue: QueueAccess, _ data: DataOptions) throws -> BatchState {

@@ -48,8 +48,8 @@ struct CompositeList: ParsableArguments {
         var table = Table([
             ("ID", .left), ("NAME", .left), ("STATUS", .left), ("ENDED", .right), ("FAILED", .right), ("AGE", .right),
         ])
-        let now = Timestamp.now
         let queue = try data.queue()
+        let now = queue.now
         var filter = CommandFilter()
         filter.type = type
         filter.status = status

@@ -55,7 +55,7 @@ struct FlowShowCommand: ParsableCommand {
             lines = [FlowJSON.value(of: flow, nodes).text]
         } else {
             lines = FlowRows.lines(
-                flow, nodes, columns: Output.isTerminal ? Terminal.size.columns : nil, showsAll: all, now: .now)
+                flow, nodes, columns: Output.isTerminal ? Terminal.size.columns : nil, showsAll: all, now: queue.now)
         }
         for line in lines { Output.line(line) }
         try data.warn(of: queue)

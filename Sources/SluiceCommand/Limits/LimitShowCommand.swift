@@ -27,14 +27,14 @@ struct LimitShowCommand: ParsableCommand {
         if print.json {
             Output.line(details.json.bytes)
         } else {
-            for line in lines(of: details) {
+            for line in lines(of: details, now: queue.now) {
                 Output.line(Output.isTerminal ? TerminalText.cut(line, width: Terminal.size.columns) : line)
             }
         }
         try data.warn(of: queue)
     }
 
-    private func lines(of details: RateLimitDetails) -> [String] {
+    private func lines(of details: RateLimitDetails, now: Timestamp) -> [String] {
         let reading = details.reading
         let use = reading.limit?.atOnce.map { " of \(Figures.grouped(Int64($0)))" } ?? ""
         var lines = [
@@ -44,7 +44,6 @@ struct LimitShowCommand: ParsableCommand {
         if !reading.state.isEmpty { lines.append(reading.state) }
         guard !details.next.isEmpty else { return lines }
         var table = Table([("ID", .left), ("TYPE", .left), ("QOS", .left), ("DESTINATION", .left), ("AGE", .right)])
-        let now = Timestamp.now
         for command in details.next {
             table.add([
                 command.id.description, command.type, command.qos.name, command.destination.description,

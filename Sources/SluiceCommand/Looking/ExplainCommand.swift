@@ -39,7 +39,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let explanation = Explanation(
             of: command, reasons: try explainer.reasons(of: command),
             proxy: try await proxy(for: command, queue.directory), errorOutput: try queue.errorOutput(of: command),
-            now: .now)
+            now: queue.now)
         if print.json {
             Output.line(explanation.json.bytes)
         } else {
@@ -51,7 +51,7 @@ struct ExplainCommand: AsyncParsableCommand {
     /// Why commands wait, whichever they are.
     private func explainQueue(_ queue: QueueAccess) async throws {
         let condition = try await QueueCondition.read(data, queue)
-        let now = Timestamp.now
+        let now = queue.now
         if print.json {
             Output.line(
                 JSONValue.object([

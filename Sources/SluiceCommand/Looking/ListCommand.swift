@@ -64,11 +64,11 @@ struct ListCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        let now = Timestamp.now
+        let now = queue.now
         let filter = filters.filter(qos: qos, now: now)
         let order: CommandOrder = newest || filter.isSearch && !oldest ? .newestFirst : .oldestFirst
         var walk = CommandWalk(
-            queue, filter, order: order, after: try after.map { try queue.id(of: $0, now: now) },
+            queue, filter, order: order, after: try after.map { try queue.id(of: $0) },
             limit: limit == 0 ? nil : limit, within: limit == 0 ? nil : Self.timeout)
         var printer = ListPrinter(print: print, isQuiet: quiet, queue: queue, now: now)
         while let page = try walk.next(within: Self.step) { try printer.print(page) }

@@ -84,7 +84,7 @@ struct StatusCommand: AsyncParsableCommand {
                     ])
                 } ?? .null),
             .init("paused", .array(try queue.pauses().map(\.json))),
-            .init("clockHold", try queue.clockHold()?.reading(now: .now, wall: .now) ?? .null),
+            .init("clockHold", try queue.clockHold()?.reading(now: .now, wall: queue.now) ?? .null),
         ]
         let condition = try QueueCondition(
             queue, links: links, uploadProblem: await QueueCondition.uploadProblem(data, queue))
@@ -148,13 +148,13 @@ struct StatusCommand: AsyncParsableCommand {
         for line in table.lines { Output.line(line) }
 
         if !condition.causes.isEmpty { Output.line("") }
-        for cause in condition.causes.prefix(Self.maxCauses) { Output.line(cause.line(now: .now)) }
+        for cause in condition.causes.prefix(Self.maxCauses) { Output.line(cause.line(now: queue.now)) }
         if condition.causes.count > Self.maxCauses {
             Output.line("and \(condition.causes.count - Self.maxCauses) more causes: “sluice explain” prints all")
         }
 
         let width = Output.isTerminal ? Terminal.size.columns : Int.max
-        let relations = RelationRows(try queue.relations(), now: .now, columns: min(width, 1000)).lines
+        let relations = RelationRows(try queue.relations(), now: queue.now, columns: min(width, 1000)).lines
         if !relations.isEmpty { Output.line("") }
         for line in relations { Output.line(line) }
         let workers = Self.table(try queue.workers())

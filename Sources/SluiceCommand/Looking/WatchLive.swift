@@ -25,7 +25,7 @@ final class WatchLive: Sendable {
     init(queue: QueueAccess, path: String, showsAllLinks: Bool) {
         self.queue = queue
         self.showsAllLinks = showsAllLinks
-        var state = WatchState(path: path, now: .now)
+        var state = WatchState(path: path, now: queue.now)
         state.favoursLinks = showsAllLinks
         self.state = Mutex(state)
     }
@@ -87,7 +87,7 @@ final class WatchLive: Sendable {
     private func draw() {
         let (columns, rows) = Terminal.size
         let shown = state.withLock { state in
-            state.now = .now
+            state.now = queue.now
             state.problems = collector.problems
             return state
         }

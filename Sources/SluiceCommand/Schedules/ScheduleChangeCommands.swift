@@ -17,7 +17,7 @@ struct ScheduleNames: ParsableArguments {
         for name in names { _ = try queue.requiredSchedule(name, data) }
         for name in names {
             let changed = try body(queue, name)
-            say(name, "\(word)\(changed.map { "; \(ScheduleText.next(of: $0, now: .now))" } ?? "")")
+            say(name, "\(word)\(changed.map { "; \(ScheduleText.next(of: $0, now: queue.now))" } ?? "")")
         }
         try data.warn(of: queue)
     }

@@ -19,7 +19,7 @@ struct ScheduleListCommand: ParsableCommand {
     func run() throws {
         let queue = try data.queue()
         let schedules = try queue.schedules()
-        let now = Timestamp.now
+        let now = queue.now
         if print.json {
             for schedule in schedules { Output.line(JSONValue.object(ScheduleText.members(of: schedule)).bytes) }
         } else if schedules.isEmpty {

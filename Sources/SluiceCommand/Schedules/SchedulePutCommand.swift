@@ -116,7 +116,7 @@ struct SchedulePutCommand: AsyncParsableCommand {
             Output.line(
                 JSONValue.object([.init("change", .string(change.rawValue))] + ScheduleText.members(of: stored)).bytes)
         } else {
-            Output.line("\(name) \(change.rawValue); \(ScheduleText.next(of: stored, now: .now))")
+            Output.line("\(name) \(change.rawValue); \(ScheduleText.next(of: stored, now: queue.now))")
         }
         if let remark = put.definition.remark { Diagnostics.say(remark) }
         try data.warn(of: queue)

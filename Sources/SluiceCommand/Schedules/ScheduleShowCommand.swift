@@ -29,7 +29,7 @@ struct ScheduleShowCommand: ParsableCommand {
     func run() throws {
         let queue = try data.queue()
         let schedule = try queue.requiredSchedule(name, data)
-        let now = Timestamp.now
+        let now = queue.now
         let times: [UpcomingTime]
         do throws(TimeZoneError) {
             times = try ScheduleTiming(schedule.definition, in: .system).upcoming(

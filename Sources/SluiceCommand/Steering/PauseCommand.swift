@@ -28,7 +28,7 @@ struct PauseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let queue = try data.queue()
-        let (entry, isNew) = try queue.pause(scope.entry(since: .now))
+        let (entry, isNew) = try queue.pause(scope.entry(since: queue.now))
         report(
             entry,
             isNew ? "paused; “\(entry.resume)” lets it go on" : "was paused before, since \(entry.since)")

@@ -33,7 +33,7 @@ struct ResumeCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        let wanted = scope.entry(since: .now)
+        let wanted = scope.entry(since: queue.now)
         let lifted = try queue.resume(all ? nil : wanted)
         for entry in lifted {
             Output.line(print.json ? entry.json.text : "\(entry.scope): goes on")

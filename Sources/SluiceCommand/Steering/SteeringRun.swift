@@ -34,7 +34,7 @@ struct SteeringRun {
     ) throws {
         let queue = try data.queue()
         guard selection.ids.isEmpty else { return try change(selection.ids, queue, body) }
-        let selected = try selection.selected(qos: qos, statuses: statuses, queue, now: .now)
+        let selected = try selection.selected(qos: qos, statuses: statuses, queue, now: queue.now)
         try change(selected, selection.confirmation, queue, verb: verb, body)
     }
 

@@ -16,6 +16,6 @@ enum DoorLogin {
             throw ExitError(
                 .input, "\(directory.doorToken) has no token; the door makes one when it starts: start it again")
         }
-        return LoginLink.url(url, code: try StoredLoginCodes(queue).make(for: token.id, now: .now))
+        return LoginLink.url(url, code: try StoredLoginCodes(queue).make(for: token.id, now: queue.now))
     }
 }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
+internal import Queue
 
 struct TokenCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -85,7 +86,7 @@ struct TokenCreateCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue(create: true)
-        let now = Timestamp.now
+        let now = queue.now
         let token = AccessToken()
         var record = TokenRecord(token, name: name, scopes: scopes, created: now)
         if !route.isEmpty { record.routes = Set(route) }

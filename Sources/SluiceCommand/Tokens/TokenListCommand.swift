@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Door
+internal import Queue
 
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +23,7 @@ struct TokenListCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        let now = Timestamp.now
+        let now = queue.now
         let (records, unreadable) = try TokenStore(queue).tokens()
         if print.json {
             for record in records { Output.line(JSONValue.object(record.members(now: now)).bytes) }

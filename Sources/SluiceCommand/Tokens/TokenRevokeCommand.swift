@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import Door
+internal import Queue
 
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,7 +27,7 @@ struct TokenRevokeCommand: ParsableCommand {
     func run() throws {
         let queue = try data.queue()
         let tokenStore = TokenStore(queue)
-        let now = Timestamp.now
+        let now = queue.now
         let known = try tokenStore.tokens().records
         for record in try tokens.flatMap({ try TokenText.records($0, in: known, data, now: now) }) {
             guard let revoked = try tokenStore.revoke(record.id, now: now) else { continue }

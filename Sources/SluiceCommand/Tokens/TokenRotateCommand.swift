@@ -40,7 +40,7 @@ struct TokenRotateCommand: ParsableCommand {
 
     func run() throws {
         let queue = try data.queue()
-        let now = Timestamp.now
+        let now = queue.now
         let tokens = TokenStore(queue)
         let earlier = try TokenText.record(token, in: try tokens.tokens().records, data, now: now)
         guard earlier.name != MachineToken.name else {

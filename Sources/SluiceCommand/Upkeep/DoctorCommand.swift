@@ -58,7 +58,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             guard let queue = try? data.queue() else { return [] }
             let condition = try await QueueCondition.read(data, queue)
-            return condition.findings(now: .now)
+            return condition.findings(now: queue.now)
         } catch {
             return [Finding("waiting", .warning, ExitError(error).message ?? "\(error)")]
         }

@@ -95,7 +95,7 @@ struct PruneCommand: ParsableCommand {
 
     private func prune() throws -> (Pruned, ExitCode?) {
         let queue = try data.queue()
-        let before = Timestamp.now + .milliseconds(-olderThan.duration.milliseconds)
+        let before = queue.now + .milliseconds(-olderThan.duration.milliseconds)
         let (total, failures) = try queue.prune(
             endedBefore: before, in: status.isEmpty ? [.success, .cancelled] : Set(status),
             cleanup: { CleanupDraft.after($0, payload: $1, checkpoint: $2) },

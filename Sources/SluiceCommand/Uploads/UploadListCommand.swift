@@ -36,7 +36,7 @@ struct UploadListCommand: ParsableCommand {
         } else if uploads.isEmpty {
             Diagnostics.say("no uploads\(state.map { " that are \($0.name)" } ?? "")")
         } else {
-            show(uploads)
+            show(uploads, now: queue.now)
         }
         if hasMore {
             Output.flush()
@@ -45,12 +45,11 @@ struct UploadListCommand: ParsableCommand {
         try data.warn(of: queue)
     }
 
-    private func show(_ uploads: [Upload]) {
+    private func show(_ uploads: [Upload], now: Timestamp) {
         var table = Table([
             ("ID", .left), ("STATE", .left), ("BYTES", .right), ("OF", .right), ("AGE", .right), ("BECAME", .left),
             ("NAME", .left),
         ])
-        let now = Timestamp.now
         for upload in uploads {
             let became =
                 upload.command.map { $0 == upload.id ? "its command" : "\($0)" } ?? (upload.facts.route ?? "-")

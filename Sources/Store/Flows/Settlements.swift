@@ -4,7 +4,7 @@ internal import Commands
 /// them. Pure: both stores do what this decides.
 ///
 /// A transaction changes a bounded number of rows. The rest is left in `cascade`, and goes on in the next transactions
-/// (``ExecutionStore/settle(shard:now:limit:)``), so that a flow of 100,000 nodes holds up no other command.
+/// (``ExecutionStore/settle(shard:limit:)``), so that a flow of 100,000 nodes holds up no other command.
 struct Settlements<Rows: RelationRows> {
     /// Rows that one transaction changes.
     static var limit: Int { 1024 }

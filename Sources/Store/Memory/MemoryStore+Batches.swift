@@ -1,9 +1,8 @@
 package import Commands
 
 extension MemoryStore {
-    package func open(
-        _ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp
-    ) throws(StoreError) -> CommandID {
+    package func open(_ batch: BatchDraft, allowUnknownTypes: Bool) throws(StoreError) -> CommandID {
+        let now = clock.now()
         let limits = LimitCheck(batch.callbacks.map(\.draft), in: self)
         if let problem = batch.problem ?? batch.callbacks.lazy.compactMap({ limits.problem(of: $0.draft) }).first {
             throw problem
@@ -25,7 +24,7 @@ extension MemoryStore {
         return ids[0]
     }
 
-    package func seal(_ batch: CommandID, now: Timestamp) throws(StoreError) {
+    package func seal(_ batch: CommandID) throws(StoreError) {
         guard command(batch)?.type == CommandType.batch else { throw StoreError.noBatch(batch) }
         for shard in 0..<shardCount {
             try withShard(shard) { shard throws(StoreError) in
@@ -51,9 +50,9 @@ extension MemoryStore {
         try withShard(shard) { shard in Array(shard.messages.outbox.filter { $0.number > number }.prefix(limit)) }
     }
 
-    package func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects {
+    package func receive(_ messages: [ShardMessage], shard: Int) throws(StoreError) -> Effects {
         try withShard(shard) { shard in
-            shard.receive(messages, now: now)
+            shard.receive(messages, now: clock.now())
             return shard.takeEffects()
         }
     }

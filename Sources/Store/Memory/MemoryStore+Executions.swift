@@ -21,11 +21,10 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         try withShard(shard) { shard in
-            let (writes, now) = (writes(), now())
+            let (writes, now) = (writes(), clock.now())
             let outcomes = shard.transaction { shard in
                 writes.map { write in
                     switch write {
@@ -44,9 +43,10 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
         released: (Effects) -> Void
     ) {
+        let now = clock.now()
         let effects = withState { state in
             let suspects = state.shards.reduce(0) { sum, shard in
                 sum
@@ -78,13 +78,11 @@ extension MemoryStore {
 
     // MARK: Requests of people
 
-    package func cancel(
-        _ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp
-    ) throws(StoreError) -> CancelOutcome {
+    package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) throws(StoreError) -> CancelOutcome {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             if let row = shard.rows[id], !row.isUnchanged(since: newest) { return .outdated }
-            guard let outcome = shard.cancel(id, reason: reason, putsAway: true, now: now) else {
+            guard let outcome = shard.cancel(id, reason: reason, putsAway: true, now: clock.now()) else {
                 throw StoreError.noCommand(id)
             }
             let others = shard.takeEffects()
@@ -96,10 +94,9 @@ extension MemoryStore {
         }
     }
 
-    package func cancel(
-        _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
-    ) throws(StoreError) -> Effects {
-        try withShard(shard) { shard in
+    package func cancel(_ ids: [CommandID], shard: Int, reason: String) throws(StoreError) -> Effects {
+        let now = clock.now()
+        return try withShard(shard) { shard in
             var effects = Effects()
             for id in ids { effects.append(shard.cancel(id, reason: reason, now: now)?.effects ?? Effects()) }
             effects.append(shard.takeEffects())
@@ -107,9 +104,8 @@ extension MemoryStore {
         }
     }
 
-    package func retry(
-        _ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp
-    ) throws(StoreError) -> Effects? {
+    package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) throws(StoreError) -> Effects? {
+        let now = clock.now()
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
@@ -132,14 +128,14 @@ extension MemoryStore {
     }
 
     package func resolve(
-        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) throws(StoreError) -> Effects? {
         let number = id.shard(of: shardCount)
         return try withShard(number) { shard throws(StoreError) in
             guard let row = shard.rows[id] else { throw StoreError.noCommand(id) }
             guard row.isUnchanged(since: newest) else { return nil }
             let event = shard.change(id) { row, changes in
-                row.resolve(as: status, by: actor, now: now, &changes).map { row.event($0, shard: number) }
+                row.resolve(as: status, by: actor, now: clock.now(), &changes).map { row.event($0, shard: number) }
             }
             guard let event = event ?? nil else { return nil }
             if status == .success, let command = shard.rows[id]?.command { shard.recordLeftover(of: command) }
@@ -147,11 +143,9 @@ extension MemoryStore {
         }
     }
 
-    package func requalify(
-        _ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp
-    ) throws(StoreError) -> Bool {
+    package func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService) throws(StoreError) -> Bool {
         try withShard(id.shard(of: shardCount)) { shard in
-            shard.change(id) { $0.isUnchanged(since: newest) && $0.requalify(qos, now: now, &$1) } ?? false
+            shard.change(id) { $0.isUnchanged(since: newest) && $0.requalify(qos, now: clock.now(), &$1) } ?? false
         }
     }
 }

@@ -43,10 +43,9 @@ extension MemoryStore {
         try withShard(shard) { $0.takeReadyAgain(limit: max(limit, 0)) }
     }
 
-    package func promoteDue(
-        shard: Int, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
-        try withShard(shard) { shard in
+    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
+        let now = clock.now()
+        return try withShard(shard) { shard in
             let due = shard.heldBackRows.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))
             for row in due {
                 _ = shard.change(row.id) { row, _ in row.command.notBefore = .zero }
@@ -93,7 +92,8 @@ extension MemoryStore {
         }
     }
 
-    package func clampWaits(shard: Int, now: Timestamp) throws(StoreError) {
+    package func clampWaits(shard: Int) throws(StoreError) {
+        let now = clock.now()
         try withShard(shard) { shard in
             for row in shard.heldBackRows
             where row.command.status == .error || row.command.status == .new && row.command.claim > 0 {
@@ -112,18 +112,18 @@ extension MemoryStore {
         }
     }
 
-    package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
-        try withShard(shard) { shard in
+    package func passedDeadlines(shard: Int, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        let now = clock.now()
+        return try withShard(shard) { shard in
             guard !shard.isClockHeld else { return [] }
             let passed = shard.withDeadline.prefix { $0.openDeadline.map { $0 <= now } ?? false }
             return Set(passed.prefix(max(limit, 0)).map(ReadyKey.init))
         }
     }
 
-    package func expire(
-        shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]
-    ) throws(StoreError) -> Expiry {
-        try withShard(shard) { shard in
+    package func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
+        let now = clock.now()
+        return try withShard(shard) { shard in
             if shard.isClockHeld { return Expiry(next: shard.withDeadline.first?.openDeadline) }
             var effects = Effects()
             for row in shard.withDeadline.prefix(while: { $0.openDeadline.map { $0 <= now } ?? false }).prefix(

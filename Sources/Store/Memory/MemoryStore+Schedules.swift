@@ -20,10 +20,11 @@ extension MemoryStore {
     }
 
     package func fireSchedules(
-        shard number: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
-        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+        shard number: Int, _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) -> ScheduleRound {
-        try withShard(number) { shard throws(StoreError) in
+        let now = clock.now()
+        return try withShard(number) { shard throws(StoreError) in
             let found = shard.schedules(scope, now: now, limit: limit)
             var firing = ScheduleFiring(shard, shard: number, isTriggered: scope.isTrigger, now: now)
             for schedule in found { try firing.fire(schedule, decide) }

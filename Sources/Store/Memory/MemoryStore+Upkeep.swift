@@ -23,7 +23,8 @@ extension MemoryStore {
     package func prune(
         shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneResult {
-        try withShard(shard) { shard in
+        let now = clock.now()
+        return try withShard(shard) { shard in
             if shard.isClockHeld { return PruneResult() }
             func isOld(_ row: StoredCommand) -> Bool {
                 row.command.status.isFinal && statuses.contains(row.command.status) && row.command.updatedAt < before
@@ -34,7 +35,7 @@ extension MemoryStore {
             for row in found where pruned.count < limit && shard.rows[row.id] != nil {
                 guard let all = shard.prunable(row, isOld: isOld) else { continue }
                 if row.key != nil, row.command.status == .inDoubt || row.holdsKey {
-                    _ = shard.change(row.id) { $0.cancelHolder(now: .now, &$1) }
+                    _ = shard.change(row.id) { $0.cancelHolder(now: now, &$1) }
                     pruned.hasMoved = true
                     continue
                 }
@@ -52,9 +53,10 @@ extension MemoryStore {
     }
 
     package func cleanUp(
-        shard number: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
+        shard number: Int, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
     ) throws(StoreError) -> Int {
-        try withShard(number) { shard throws(StoreError) in
+        let now = clock.now()
+        return try withShard(number) { shard throws(StoreError) in
             if shard.isClockHeld { return 0 }
             let due = shard.leftovers.filter { $0.value <= now }.keys.sorted().prefix(max(limit, 0))
             for id in due {

@@ -2,8 +2,9 @@ package import Commands
 
 extension MemoryStore {
     package func apply(
-        _ writes: [UploadWrite], shard number: Int, now: Timestamp
+        _ writes: [UploadWrite], shard number: Int
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
+        let now = clock.now()
         let checks = writes.map { $0.check(in: self, shard: number) }
         let types = types()
         return try withShard(number) { shard in
@@ -26,8 +27,8 @@ extension MemoryStore {
         return nil
     }
 
-    package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
-        try withShard(router.shard(of: shardByte)) { $0.holder(of: key, at: now)?.id }
+    package func holder(of key: UniqueKey, shardByte: UInt8) throws(StoreError) -> CommandID? {
+        try withShard(router.shard(of: shardByte)) { $0.holder(of: key, at: clock.now())?.id }
     }
 
     package func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? {
@@ -45,8 +46,9 @@ extension MemoryStore {
         }
     }
 
-    package func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
-        try withShard(shard) { shard in
+    package func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload] {
+        let now = clock.now()
+        return try withShard(shard) { shard in
             let due = shard.uploads.values.compactMap { upload in upload.due.map { (due: $0, upload: upload) } }
             return due.filter { $0.due <= now }.sorted { $0.due < $1.due }.prefix(max(limit, 0)).map(\.upload)
         }

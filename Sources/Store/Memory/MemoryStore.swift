@@ -10,12 +10,16 @@ package final class MemoryStore: CommandStore {
     }
 
     package let shardCount: Int
+    package let clock: any StoreClock
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - shardCount: a power of two from 1 to 256; for any other number the store has 8 shards.
     ///   - types: known types, which are accepted before any worker has registered.
-    package init(shardCount: Int = 8, types: Set<String> = CommandType.builtIn) {
+    package init(
+        shardCount: Int = 8, types: Set<String> = CommandType.builtIn, clock: any StoreClock = MachineClock()
+    ) {
+        self.clock = clock
         let isPower = (1...256).contains(shardCount) && shardCount & (shardCount - 1) == 0
         self.shardCount = isPower ? shardCount : 8
         state = Mutex(State(shards: (0..<self.shardCount).map { MemoryShard(number: $0) }, types: types))
@@ -37,9 +41,8 @@ package final class MemoryStore: CommandStore {
 
     // MARK: Producers
 
-    package func submit(
-        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
-    ) -> [Result<Submission, StoreError>] {
+    package func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool) -> [Result<Submission, StoreError>] {
+        let now = clock.now()
         var random = BufferedRandom()
         let digests = drafts.map(\.digest)
         let limits = LimitCheck(drafts, in: self)
@@ -68,9 +71,8 @@ package final class MemoryStore: CommandStore {
         }
     }
 
-    package func submit(
-        _ plan: FlowPlan, allowUnknownTypes: Bool, now: Timestamp
-    ) throws(StoreError) -> FlowSubmission {
+    package func submit(_ plan: FlowPlan, allowUnknownTypes: Bool) throws(StoreError) -> FlowSubmission {
+        let now = clock.now()
         let draft = plan.draft
         if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
@@ -94,10 +96,10 @@ package final class MemoryStore: CommandStore {
         }
     }
 
-    package func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
+    package func settle(shard: Int, limit: Int) throws(StoreError) -> Effects {
         try withShard(shard) { shard in
             guard !shard.cascades.isEmpty else { return Effects() }
-            shard.settlePostponed(now: now, limit: limit)
+            shard.settlePostponed(now: clock.now(), limit: limit)
             return shard.takeEffects()
         }
     }

@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 
 extension CommandStore {
     /// Messages that one call carries over, about.
@@ -7,9 +7,7 @@ extension CommandStore {
 
     /// Carries the messages of a shard's outbox to the shards of their receivers.
     /// - Parameter locked: shards that are not written to now. Their messages stay.
-    package func carryMessages(
-        from shard: Int, except locked: Set<Int>, now: Timestamp
-    ) throws(StoreError) -> MessageRound {
+    package func carryMessages(from shard: Int, except locked: Set<Int>) throws(StoreError) -> MessageRound {
         var round = MessageRound()
         var unreachable = locked
         var number: Int64 = 0
@@ -22,7 +20,7 @@ extension CommandStore {
                 by: { $0.key < $1.key }) where !unreachable.contains(target)
             {
                 do throws(StoreError) {
-                    round.effects.append(try receive(messages, shard: target, now: now))
+                    round.effects.append(try receive(messages, shard: target))
                     received += messages
                 } catch {
                     round.problem = round.problem ?? error
@@ -36,7 +34,7 @@ extension CommandStore {
     }
 }
 
-/// The work of one call of ``CommandStore/carryMessages(from:except:now:)``.
+/// The work of one call of ``CommandStore/carryMessages(from:except:)``.
 package struct MessageRound: Sendable {
     package var effects = Effects()
     /// Another call has more to carry.

@@ -3,7 +3,7 @@ package import Commands
 /// A message from a command of one shard to a command of another.
 ///
 /// A transaction writes messages into the outbox of its shard (the outbox pattern). The coordinator carries each over:
-/// ``QueueStore/receive(_:shard:now:)``, and after that commit ``QueueStore/remove(_:shard:)``. A message that is carried
+/// ``QueueStore/receive(_:shard:)``, and after that commit ``QueueStore/remove(_:shard:)``. A message that is carried
 /// twice changes nothing the second time.
 package struct ShardMessage: Sendable, Equatable {
     package enum Content: Sendable, Equatable {

@@ -17,7 +17,7 @@ extension Connection {
         reason: String, in data: DataDirectory, file: String? = nil
     ) throws(StoreError) -> [CommandStatus: Int] {
         try transaction { connection throws(StoreError) in
-            let now = Timestamp.now
+            let now = MachineClock().now()
             var settled: [CommandStatus: Int] = [:]
             for var row in try connection.inFlight() {
                 _ = row.release(

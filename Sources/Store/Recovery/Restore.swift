@@ -207,7 +207,7 @@ package final class Restore {
     /// For a backup of a version that did not mark it.
     private func modificationTime(of path: String) -> Timestamp {
         var facts = stat()
-        guard stat(path, &facts) == 0 else { return .now }
+        guard stat(path, &facts) == 0 else { return MachineClock().now() }
         return Timestamp(milliseconds: Int64(facts.st_mtim.tv_sec) * 1000)
     }
 

@@ -57,7 +57,7 @@ extension SQLiteStore {
     ) throws(StoreError) -> (copied: [Shard], failures: [StoreError]) {
         var copied: [Shard] = []
         var failures: [StoreError] = []
-        let time = Timestamp.now
+        let time = clock.now()
         for shard in shards {
             do throws(StoreError) {
                 try copy(shard, to: target, time: time, progress)

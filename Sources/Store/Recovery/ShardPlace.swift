@@ -120,7 +120,8 @@ extension SQLiteStore {
         let birth = clinux_birth_time(path)
         if birth >= 0 { return Timestamp(milliseconds: birth) }
         var facts = stat()
-        return stat(path, &facts) == 0 ? Timestamp(milliseconds: Int64(facts.st_ctim.tv_sec) * 1000) : .now
+        guard stat(path, &facts) == 0 else { return MachineClock().now() }
+        return Timestamp(milliseconds: Int64(facts.st_ctim.tv_sec) * 1000)
     }
 }
 

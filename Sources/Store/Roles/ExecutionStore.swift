@@ -11,22 +11,20 @@ package protocol ExecutionStore: ShardedStore {
     func sessionReading() throws(StoreError) -> SessionReading
     /// One group commit: all writes in one transaction, in order, durable when this returns.
     ///
-    /// A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
+    /// The clock of the store is read after `writes`. A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
     /// others.
     /// - Parameters:
     ///   - writes: called once the shard can be written to, so that what comes during the wait goes along. An empty
     ///     array tests whether the shard can be written to.
-    ///   - now: read after `writes`.
     ///   - timeout: how long to wait for the write lock that another process holds.
     /// - Returns: one outcome for each write, in order, and the effects on other commands.
     /// - Throws: `busy` after `timeout`; `writes` was not called then.
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome
     /// Writes effects on other commands that earlier transactions have left (``Effects/hasMore``).
     /// - Parameter limit: rows that the call changes.
-    func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects
+    func settle(shard: Int, limit: Int) throws(StoreError) -> Effects
     /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
     /// shard.
     ///
@@ -43,7 +41,7 @@ package protocol ExecutionStore: ShardedStore {
     ///   - released: called after the commit of each shard, with its transitions, and the commands that may run
     ///     again at once.
     func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
         released: (Effects) -> Void
     ) throws(StoreError)
 }
@@ -54,9 +52,9 @@ extension ExecutionStore {
 
     /// One group commit of writes that are known before the wait.
     package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: Timestamp, timeout: Duration
+        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
-        try apply({ writes }, shard: shard, seat: seat, epoch: epoch, now: now, timeout: timeout)
+        try apply({ writes }, shard: shard, seat: seat, epoch: epoch, timeout: timeout)
     }
 }
 

@@ -9,8 +9,7 @@ package protocol PruningStore: ShardedStore {
     ///   - cleanup: makes the command, in the transaction; nil where nothing is to be removed, and then the
     ///     checkpoint stays.
     /// - Returns: the number of records.
-    func cleanUp(shard: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
-        -> Int
+    func cleanUp(shard: Int, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError) -> Int
     /// Deletes commands that ended before `before` in one of `statuses`, with their payloads, results and
     /// transitions. A command with a ``Leftover`` stays, and the leftover is due at once. Deletes nothing while the clock
     /// is held (``ClockHold``).

@@ -27,9 +27,7 @@ package protocol QueueStore: ShardedStore {
     func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand]
     /// Makes commands ready whose `notBefore` has come.
     /// - Returns: these commands, and the next `notBefore`.
-    func promoteDue(
-        shard: Int, now: Timestamp, limit: Int
-    ) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
+    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
     /// Shifts the ends of backoffs after the wall clock has jumped, so that they last as long as intended.
     /// The `notBefore` that a producer chose is a time of day, and is not shifted.
     /// - Parameter writtenBefore: rows updated at this time or later already use the new time and are not
@@ -38,19 +36,19 @@ package protocol QueueStore: ShardedStore {
     /// Clamps the waits between executions, to which a wall clock that was ahead may have added years. A wait that such a
     /// clock has written becomes as long as it was meant to be, and any other that exceeds
     /// ``RetryPolicy/longestWait`` becomes the longest backoff. The `notBefore` that a producer chose stays.
-    func clampWaits(shard: Int, now: Timestamp) throws(StoreError)
+    func clampWaits(shard: Int) throws(StoreError)
     /// The newest turn whose command was submitted at a time outside of these, so that all later ones were submitted at one of
     /// them; 0 where there is none. Looks at most at the last 100,000 commands.
     func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64
     /// The queues of commands whose deadline has passed; none while the clock is held (``ClockHold``).
     /// - Parameter limit: commands that are looked at.
-    func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey>
+    func passedDeadlines(shard: Int, limit: Int) throws(StoreError) -> Set<ReadyKey>
     /// Cancels commands whose deadline has passed, unless the clock is held (``ClockHold``). A waiting command is cancelled at once; a running one gets
     /// a cancellation request.
     /// - Parameter causes: why the commands of a queue could not start, for the reason; without one the last reason of
     ///   the command says it.
     /// - Returns: the effects, and the next deadline.
-    func expire(shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry
+    func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry
     /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
     func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]
     /// Claimed commands that have a cancellation request.
@@ -60,7 +58,7 @@ package protocol QueueStore: ShardedStore {
     /// - Parameter after: the last that was read; 0 starts at the first.
     func outbox(shard: Int, after number: Int64, limit: Int) throws(StoreError) -> [ShardMessage]
     /// Writes what messages to commands of a shard effect. A message may be received again.
-    func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects
+    func receive(_ messages: [ShardMessage], shard: Int) throws(StoreError) -> Effects
     /// Removes messages of a shard's outbox that were received.
     func remove(_ messages: [ShardMessage], shard: Int) throws(StoreError)
 
@@ -68,7 +66,7 @@ package protocol QueueStore: ShardedStore {
     /// `error`, claimed before, and not due.
     func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int
     /// Makes the commands due that ``countHeldBack(shard:type:destination:)`` counts, so that
-    /// ``promoteDue(shard:now:limit:)`` finds them. The `notBefore` that a producer chose stays.
+    /// ``promoteDue(shard:limit:)`` finds them. The `notBefore` that a producer chose stays.
     /// - Parameters:
     ///   - after: the end of the call before; nil starts.
     ///   - limit: held-back commands, of whichever type and destination, that one transaction looks at.
@@ -79,8 +77,8 @@ package protocol QueueStore: ShardedStore {
 }
 
 extension QueueStore {
-    package func expire(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Expiry {
-        try expire(shard: shard, now: now, limit: limit, causes: [:])
+    package func expire(shard: Int, limit: Int) throws(StoreError) -> Expiry {
+        try expire(shard: shard, limit: limit, causes: [:])
     }
 
     /// Ready commands of one destination and quality of service that have no rate limit.

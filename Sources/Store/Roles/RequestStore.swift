@@ -8,63 +8,55 @@ package import Commands
 package protocol RequestStore: ShardedStore {
     /// Cancels a waiting command at once; records a cancellation request for a claimed one.
     /// - Throws: `notFound`.
-    func cancel(
-        _ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp
-    ) throws(StoreError) -> CancelOutcome
+    func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) throws(StoreError) -> CancelOutcome
     /// Cancels several commands of one shard in one transaction. Ids without a command are left out.
-    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> Effects
+    func cancel(_ ids: [CommandID], shard: Int, reason: String) throws(StoreError) -> Effects
     /// Makes an ended or failed command run again, as a person asks. Resets retries, crashes, `notBefore`,
     /// the cancellation request and a passed deadline; keeps the offset. The command takes back a unique key
     /// that it gave up, unless the key's period has lapsed.
     /// - Returns: its effects; nil where the status or the condition does not allow it.
     /// - Throws: `conflict` where another command holds the key; `notFound`.
-    func retry(
-        _ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp
-    ) throws(StoreError) -> Effects?
+    func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) throws(StoreError) -> Effects?
     /// Settles a command that is in doubt as `success`, `new` or `cancelled`.
     /// - Returns: its effects; nil where the command is not in doubt, or the condition does not hold.
     /// - Throws: `notFound`.
     func resolve(
-        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) throws(StoreError) -> Effects?
     /// Changes the quality of service of a command that has not ended.
     /// - Returns: false where there is no such command, or the condition does not hold.
-    func requalify(
-        _ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp
-    ) throws(StoreError) -> Bool
+    func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService) throws(StoreError) -> Bool
 }
 
 extension RequestStore {
-    /// As ``cancel(_:ifNewest:reason:now:)``, without a condition.
-    package func cancel(_ id: CommandID, reason: String, now: Timestamp) throws(StoreError) -> CancelOutcome {
-        try cancel(id, ifNewest: nil, reason: reason, now: now)
+    /// As ``cancel(_:ifNewest:reason:)``, without a condition.
+    package func cancel(_ id: CommandID, reason: String) throws(StoreError) -> CancelOutcome {
+        try cancel(id, ifNewest: nil, reason: reason)
     }
 
-    /// As ``retry(_:ifNewest:by:now:)``, without a condition.
-    package func retry(_ id: CommandID, by actor: String, now: Timestamp) throws(StoreError) -> Effects? {
-        try retry(id, ifNewest: nil, by: actor, now: now)
+    /// As ``retry(_:ifNewest:by:)``, without a condition.
+    package func retry(_ id: CommandID, by actor: String) throws(StoreError) -> Effects? {
+        try retry(id, ifNewest: nil, by: actor)
     }
 
-    /// As ``resolve(_:ifNewest:as:by:now:)``, without a condition.
-    package func resolve(
-        _ id: CommandID, as status: CommandStatus, by actor: String, now: Timestamp
-    ) throws(StoreError) -> Effects? {
-        try resolve(id, ifNewest: nil, as: status, by: actor, now: now)
+    /// As ``resolve(_:ifNewest:as:by:)``, without a condition.
+    package func resolve(_ id: CommandID, as status: CommandStatus, by actor: String) throws(StoreError) -> Effects? {
+        try resolve(id, ifNewest: nil, as: status, by: actor)
     }
 
-    /// As ``requalify(_:ifNewest:qos:now:)``, without a condition.
-    package func requalify(_ id: CommandID, qos: QualityOfService, now: Timestamp) throws(StoreError) -> Bool {
-        try requalify(id, ifNewest: nil, qos: qos, now: now)
+    /// As ``requalify(_:ifNewest:qos:)``, without a condition.
+    package func requalify(_ id: CommandID, qos: QualityOfService) throws(StoreError) -> Bool {
+        try requalify(id, ifNewest: nil, qos: qos)
     }
 
-    /// As ``retry(_:by:now:)``, by a person at the command line.
-    package func retry(_ id: CommandID, now: Timestamp) throws(StoreError) -> Effects? {
-        try retry(id, by: Actor.person, now: now)
+    /// As ``retry(_:by:)``, by a person at the command line.
+    package func retry(_ id: CommandID) throws(StoreError) -> Effects? {
+        try retry(id, by: Actor.person)
     }
 
-    /// As ``resolve(_:as:by:now:)``, by a person at the command line.
-    package func resolve(_ id: CommandID, as status: CommandStatus, now: Timestamp) throws(StoreError) -> Effects? {
-        try resolve(id, as: status, by: Actor.person, now: now)
+    /// As ``resolve(_:as:by:)``, by a person at the command line.
+    package func resolve(_ id: CommandID, as status: CommandStatus) throws(StoreError) -> Effects? {
+        try resolve(id, as: status, by: Actor.person)
     }
 }
 
@@ -79,7 +71,7 @@ extension CommandStore {
     /// - Parameter actor: as in ``RequestStore``.
     /// - Returns: the members that run again, and the effects of their retries.
     package func retryMembers(
-        of batch: CommandID, by actor: String, now: Timestamp
+        of batch: CommandID, by actor: String
     ) throws(StoreError) -> (count: Int, effects: Effects) {
         var filter = CommandFilter()
         filter.batch = batch
@@ -90,7 +82,7 @@ extension CommandStore {
             let page = try page(filter, order: .oldestFirst, after: after, limit: 1000, until: nil)
             for member in page.commands {
                 do throws(StoreError) {
-                    guard let made = try retry(member.id, by: actor, now: now) else { continue }
+                    guard let made = try retry(member.id, by: actor) else { continue }
                     effects.append(made)
                     count += 1
                 } catch {

@@ -17,9 +17,10 @@ package protocol ScheduleStore: ShardedStore {
     /// - Parameters:
     ///   - scope: the schedules that are looked at.
     ///   - limit: the maximum number of schedules.
-    ///   - decide: gets a schedule and the state of its last command, nil without one. Nil leaves the schedule.
+    ///   - decide: gets a schedule, the state of its last command, nil without one, and the time of the store's clock
+    ///     at which the schedule was found due. Nil leaves the schedule.
     func fireSchedules(
-        shard: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
-        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+        shard: Int, _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) -> ScheduleRound
 }

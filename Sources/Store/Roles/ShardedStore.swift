@@ -2,4 +2,6 @@
 package protocol ShardedStore: Sendable {
     /// The number of shards: a power of two from 1 to 256, fixed when the store was created.
     var shardCount: Int { get }
+    /// The clock of the times that the calls write, and by which they decide what is due, passed or lapsed.
+    var clock: any StoreClock { get }
 }

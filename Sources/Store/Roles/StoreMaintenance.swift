@@ -1,5 +1,3 @@
-package import Commands
-
 /// The upkeep of the files of a store. A store without files of its own has none.
 package protocol StoreMaintenance: ShardedStore {
     /// Brings a shard to this program's version, in one transaction.
@@ -22,7 +20,7 @@ package protocol StoreMaintenance: ShardedStore {
     func integrityCheck(shard: Int) throws(StoreError) -> [String]
     /// Sets right what ``ReadingStore/relationProblems(shard:)`` finds, in one transaction. Where it finds nothing, nothing
     /// is written.
-    func mend(shard: Int, now: Timestamp) throws(StoreError) -> ShardMend
+    func mend(shard: Int) throws(StoreError) -> ShardMend
     /// Compares what the shards have told each other. Messages that are still to be carried are not owed.
     func debts() throws(StoreError) -> ShardDebts
     /// Posts messages that ``debts()`` has found, one transaction a shard. The coordinator carries them.

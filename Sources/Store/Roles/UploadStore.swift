@@ -7,15 +7,15 @@ package protocol UploadStore: ShardedStore {
     /// A completion and the command that it submits are one change: where the command is refused, the upload stays
     /// open.
     /// - Returns: one result for each write, in order. A failed one does not affect the others.
-    func apply(_ writes: [UploadWrite], shard: Int, now: Timestamp) throws(StoreError)
+    func apply(_ writes: [UploadWrite], shard: Int) throws(StoreError)
         -> [Result<UploadChange, StoreError>]
     /// Nil where there is no such upload.
     func upload(_ id: CommandID) throws(StoreError) -> Upload?
     /// The upload whose creation had the idempotency key; nil where there is none.
     func upload(idempotencyKey: String) throws(StoreError) -> Upload?
-    /// The command that holds a unique key; nil where the key is free at that time.
+    /// The command that holds a unique key; nil where the key is free.
     /// - Parameter shardByte: of the ids of its commands.
-    func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID?
+    func holder(of key: UniqueKey, shardByte: UInt8) throws(StoreError) -> CommandID?
     /// The bytes of an upload that the shard keeps; nil where it keeps none.
     func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]?
     /// Uploads of a shard in the order of their ids, or in the reverse order, at most `limit`.
@@ -25,7 +25,7 @@ package protocol UploadStore: ShardedStore {
     func uploads(shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int) throws(StoreError)
         -> [Upload]
     /// Uploads whose ``Upload/due`` has come, the first due first, at most `limit`.
-    func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload]
+    func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload]
     /// The id of the store, which its spool has too; nil for a store without one, or while no shard can be read.
     func storeID() throws(StoreError) -> String?
     /// Whether an older copy took the place of the shard, by a restore or an adoption, and the spool was not compared with

@@ -2,8 +2,12 @@ internal import Commands
 internal import Host
 internal import Synchronization
 
-/// Whether a process trusts the wall clock for ages and deadlines: it compares the clocks itself, since it may decide
-/// before the coordinator has seen a jump, and it reads the coordinator's ``ClockHold``.
+/// Whether a process trusts the clock of the store for ages and deadlines. It reads the coordinator's ``ClockHold``. Where
+/// the clock is this machine's, the process also compares it with the monotonic clock, since the process may decide before
+/// the coordinator has seen a jump.
+///
+/// A clock that does not follow this machine is not compared: a step between the two would be a suspend of this machine, or
+/// a new measure of the server's clock, and neither makes the ages in the store wrong.
 final class ClockTrust: Sendable {
     private struct State {
         var steps = ClockSteps()
@@ -12,19 +16,25 @@ final class ClockTrust: Sendable {
         var readAt: MonotonicTime?
     }
 
+    private let clock: any StoreClock
     private let state = Mutex(State())
     private let reader = Mutex<(@Sendable () throws(StoreError) -> ClockHold?)?>(nil)
 
     /// Between two reads of the setting. A process that runs sees a jump itself; the setting is for those that start later.
     private static let interval: Duration = .seconds(1)
 
+    init(_ clock: any StoreClock) { self.clock = clock }
+
     /// - Parameter read: reads the setting. It is called within transactions of every shard but the first.
     func reads(_ read: @escaping @Sendable () throws(StoreError) -> ClockHold?) { reader.withLock { $0 = read } }
 
     /// Compares the clocks; call it often, so that a jump is seen.
-    func look() { state.withLock { _ = $0.steps.hasJumped(wall: .now, now: .now) } }
+    func look() {
+        guard clock.followsThisMachine else { return }
+        state.withLock { _ = $0.steps.hasJumped(wall: clock.now(), now: .now) }
+    }
 
-    /// Whether the wall clock is not trusted.
+    /// Whether the clock is not trusted.
     func isHeld() -> Bool {
         let reader = reader.withLock { $0 }
         return isHeld { () throws(StoreError) -> ClockHold? in try reader?() ?? nil }
@@ -35,7 +45,7 @@ final class ClockTrust: Sendable {
     func isHeld(_ read: () throws(StoreError) -> ClockHold?) -> Bool {
         let now = MonotonicTime.now
         let (hasJumped, isReadDue) = state.withLock { state in
-            let hasJumped = state.steps.hasJumped(wall: .now, now: now)
+            let hasJumped = clock.followsThisMachine && state.steps.hasJumped(wall: clock.now(), now: now)
             let isDue = state.readAt.map { now - $0 >= Self.interval } ?? true
             if isDue { state.readAt = now }
             return (hasJumped, isDue)

@@ -1,13 +1,11 @@
 package import Commands
 
 extension SQLiteStore {
-    package func cancel(
-        _ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp
-    ) throws(StoreError) -> CancelOutcome {
+    package func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) throws(StoreError) -> CancelOutcome {
         let (outcome, others) = try change(id) { row, connection throws(StoreError) in
             guard row.isUnchanged(since: newest) else { return (CancelOutcome.outdated, false) }
             var effects = Effects()
-            switch row.cancelOrPutAway(reason: reason, now: now, &connection.changes) {
+            switch row.cancelOrPutAway(reason: reason, now: clock.now(), &connection.changes) {
             case .cancelled(let transition):
                 effects.events = [self.event(row, transition)]
                 return (CancelOutcome.cancelled(effects), true)
@@ -24,9 +22,8 @@ extension SQLiteStore {
         }
     }
 
-    package func cancel(
-        _ ids: [CommandID], shard: Int, reason: String, now: Timestamp
-    ) throws(StoreError) -> Effects {
+    package func cancel(_ ids: [CommandID], shard: Int, reason: String) throws(StoreError) -> Effects {
+        let now = clock.now()
         let (own, others) = try self.shard(shard).change(timeout: WriteTimeout.background) {
             connection throws(StoreError) in
             var effects = Effects()
@@ -44,9 +41,8 @@ extension SQLiteStore {
         return own.followed(by: others)
     }
 
-    package func retry(
-        _ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp
-    ) throws(StoreError) -> Effects? {
+    package func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) throws(StoreError) -> Effects? {
+        let now = clock.now()
         let (own, others) = try change(id) { row, connection throws(StoreError) in
             guard row.isUnchanged(since: newest) else { return (nil as Effects?, false) }
             let hadKey = !row.keyIsFree
@@ -64,11 +60,11 @@ extension SQLiteStore {
     }
 
     package func resolve(
-        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp
+        _ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String
     ) throws(StoreError) -> Effects? {
         let (own, others) = try change(id) { row, connection throws(StoreError) in
             guard row.isUnchanged(since: newest),
-                let transition = row.resolve(as: status, by: actor, now: now, &connection.changes)
+                let transition = row.resolve(as: status, by: actor, now: clock.now(), &connection.changes)
             else { return (nil as Effects?, false) }
             if status == .success { try connection.recordLeftover(of: row.command) }
             return (self.effects(row, transition), true)
@@ -76,12 +72,10 @@ extension SQLiteStore {
         return own?.followed(by: others)
     }
 
-    package func requalify(
-        _ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp
-    ) throws(StoreError) -> Bool {
+    package func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService) throws(StoreError) -> Bool {
         try shard(of: id).write { connection throws(StoreError) in
             guard var row = try connection.find(id), row.isUnchanged(since: newest),
-                row.requalify(qos, now: now, &connection.changes)
+                row.requalify(qos, now: clock.now(), &connection.changes)
             else { return false }
             try connection.save(row)
             return true

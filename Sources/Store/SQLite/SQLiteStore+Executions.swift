@@ -1,4 +1,4 @@
-package import Commands
+internal import Commands
 
 extension SQLiteStore {
     package func open(_ session: Session, shard: Int) throws(StoreError) {
@@ -37,11 +37,10 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         let (outcomes, effects) = try self.shard(shard).change(timeout: timeout) { connection throws(StoreError) in
-            let (writes, now) = (writes(), now())
+            let (writes, now) = (writes(), clock.now())
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
             outcomes.reserveCapacity(writes.count)
@@ -78,9 +77,10 @@ extension SQLiteStore {
     private enum ReapPhase: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
         released: (Effects) -> Void
     ) throws(StoreError) {
+        let now = clock.now()
         var found: [(shard: Shard, phase: ReapPhase)] = []
         var suspects = 0
         // The first error of a phase is thrown after the phase, so that it does not hold up the other shards.

@@ -2,8 +2,9 @@ package import Commands
 
 extension SQLiteStore {
     package func cleanUp(
-        shard number: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
+        shard number: Int, limit: Int, _ cleanup: (Leftover) -> CommandDraft?
     ) throws(StoreError) -> Int {
+        let now = clock.now()
         let shard = try self.shard(number)
         // Outside a write transaction, so that no write waits where there is nothing to do.
         let isDue = try shard.use { connection throws(StoreError) in try connection.hasLeftover(due: now) }

@@ -6,9 +6,10 @@ extension SQLiteStore {
     ) throws(StoreError) -> PruneResult {
         let shard = try self.shard(shard)
         guard !isClockHeld else { return PruneResult() }
+        let rules = PruneRules(before: before, statuses: statuses, now: clock.now())
         // The search runs outside a write transaction, so that no write waits for it.
         let search = try shard.use { connection throws(StoreError) in
-            try connection.search(before: before, statuses: statuses, limit: limit)
+            try connection.search(rules, limit: limit)
         }
         guard !search.candidates.isEmpty || search.isWorthRecording else { return PruneResult() }
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
@@ -16,7 +17,7 @@ extension SQLiteStore {
             // The lowest transition that the next search has to see again.
             var again = Int64.max
             for candidate in search.candidates {
-                try connection.prune(candidate, before: before, statuses: statuses, limit: limit, &pruned, &again)
+                try connection.prune(candidate, rules, limit: limit, &pruned, &again)
             }
             if try connection.record(search, again: again) { pruned.hasMoved = true }
             return pruned
@@ -67,16 +68,13 @@ extension Connection {
     /// transitions of each command 7 % slower.
     ///
     /// Commands that are deleted later are left out, so that none of them keeps the search from those behind it.
-    fileprivate func search(
-        before: Timestamp, statuses: Set<CommandStatus>, limit: Int
-    ) throws(StoreError) -> PruneSearch {
+    fileprivate func search(_ rules: PruneRules, limit: Int) throws(StoreError) -> PruneSearch {
+        let (before, statuses, now) = (rules.before, rules.statuses, rules.now)
         let start = try prunedThrough()
         var search = PruneSearch(
             start: start, scannedThrough: start, isWhole: statuses.isSuperset(of: [.success, .cancelled]))
-        let rules = PruneRules(before: before, statuses: statuses)
         let transitions = try statement(.transitionsAfter, start)
         defer { transitions.reset() }
-        let now = Timestamp.now
         var isPast = true
         var ended = 0
         while search.candidates.count < limit, try transitions.step() {
@@ -162,14 +160,13 @@ extension Connection {
     /// Deletes a command, and its parents that nothing else depends on.
     /// - Parameter again: is lowered to the transitions that the next search has to see again.
     fileprivate func prune(
-        _ candidate: PruneCandidate, before: Timestamp, statuses: Set<CommandStatus>, limit: Int,
-        _ pruned: inout PruneResult, _ again: inout Int64
+        _ candidate: PruneCandidate, _ rules: PruneRules, limit: Int, _ pruned: inout PruneResult,
+        _ again: inout Int64
     ) throws(StoreError) {
-        let rules = PruneRules(before: before, statuses: statuses)
         var work = [candidate]
         while let next = work.popLast() {
             let parents = try next.relations.contains(.node) ? dependencies(of: next.turn).map(\.parent) : []
-            let outcome = pruned.count < limit ? try prune(next, limit: limit, &pruned) : .incomplete
+            let outcome = pruned.count < limit ? try prune(next, limit: limit, now: rules.now, &pruned) : .incomplete
             switch outcome {
             case .deleted: break
             case .passed: continue
@@ -196,10 +193,10 @@ extension Connection {
     }
 
     private func prune(
-        _ candidate: PruneCandidate, limit: Int, _ pruned: inout PruneResult
+        _ candidate: PruneCandidate, limit: Int, now: Timestamp, _ pruned: inout PruneResult
     ) throws(StoreError) -> PruneOutcome {
         if candidate.relations.contains(.member) { return .passed }
-        if candidate.isHolder, try cancelHolder(candidate) { return .cancelled }
+        if candidate.isHolder, try cancelHolder(candidate, now: now) { return .cancelled }
         if try isNeeded(candidate) { return .passed }
         if candidate.relations.isComposite { return try prune(flow: candidate, limit: limit, &pruned) }
         if try hasten(leftoverOf: candidate.turn) { return .held }
@@ -236,9 +233,9 @@ extension Connection {
     }
 
     /// A command that holds its ordering key is cancelled, so that the next one gets the key, and pruned later.
-    private func cancelHolder(_ candidate: PruneCandidate) throws(StoreError) -> Bool {
+    private func cancelHolder(_ candidate: PruneCandidate, now: Timestamp) throws(StoreError) -> Bool {
         guard var row = try command(turn: candidate.turn), row.newestSeq == candidate.newestSeq,
-            row.cancelHolder(now: .now, &changes)
+            row.cancelHolder(now: now, &changes)
         else { return false }
         try save(row)
         return true
@@ -284,6 +281,8 @@ extension Connection {
 private struct PruneRules {
     var before: Timestamp
     var statuses: Set<CommandStatus>
+    /// The time of the call.
+    var now: Timestamp
 
     func admits(_ row: StoredCommand) -> Bool {
         row.command.status.isEnd && statuses.contains(row.command.status) && row.command.updatedAt < before

@@ -101,9 +101,10 @@ extension SQLiteStore {
         }
     }
 
-    package func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
+    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (
         ready: [ReadyCommand], next: Timestamp?
     ) {
+        let now = clock.now()
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }
         guard let look, look <= now else { return ([], look) }
@@ -151,10 +152,10 @@ extension SQLiteStore {
         }
     }
 
-    package func clampWaits(shard: Int, now: Timestamp) throws(StoreError) {
+    package func clampWaits(shard: Int) throws(StoreError) {
         let (longest, backoff) = (RetryPolicy.longestWait.milliseconds, RetryPolicy().maxDelay.milliseconds)
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            try connection.statement(.clampWaits, now, longest, backoff).run()
+            try connection.statement(.clampWaits, clock.now(), longest, backoff).run()
         }
     }
 
@@ -171,7 +172,8 @@ extension SQLiteStore {
         }
     }
 
-    package func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+    package func passedDeadlines(shard: Int, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        let now = clock.now()
         let shard = try self.shard(shard)
         return try shard.use { connection throws(StoreError) in
             guard let first = try connection.earliest(.nextDeadline), first <= now, !connection.isClockHeld else {
@@ -181,9 +183,8 @@ extension SQLiteStore {
         }
     }
 
-    package func expire(
-        shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]
-    ) throws(StoreError) -> Expiry {
+    package func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
+        let now = clock.now()
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDeadline) }
         guard let look, look <= now, !isClockHeld else { return Expiry(next: look) }

@@ -35,9 +35,10 @@ extension SQLiteStore {
     }
 
     package func fireSchedules(
-        shard number: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
-        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+        shard number: Int, _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) -> ScheduleRound {
+        let now = clock.now()
         let shard = try self.shard(number)
         // Outside a write transaction, so that no write waits where there is nothing to do.
         let isNeeded = try shard.use { connection throws(StoreError) in

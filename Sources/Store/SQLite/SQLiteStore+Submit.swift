@@ -6,9 +6,8 @@ extension SQLiteStore {
     /// The number of drafts from which on two threads commit: one encodes while the other waits for the disk.
     private static let parallelThreshold = 256
 
-    package func submit(
-        _ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp
-    ) -> [Result<Submission, StoreError>] {
+    package func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool) -> [Result<Submission, StoreError>] {
+        let now = clock.now()
         var results = [Result<Submission, StoreError>?](repeating: nil, count: drafts.count)
         var random = BufferedRandom()
         var waiting: [Int] = []

@@ -5,7 +5,7 @@ extension SQLiteStore {
         try shards[0].write(timeout: timeout) { connection throws(StoreError) in
             for (key, value) in settings { try connection.set(key, value) }
         }
-        if settings.contains(where: { $0.key == SettingKey.clockHold }) { clock.readAgain() }
+        if settings.contains(where: { $0.key == SettingKey.clockHold }) { clockTrust.readAgain() }
     }
 
     package func update(

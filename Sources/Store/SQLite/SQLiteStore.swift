@@ -11,7 +11,8 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     package let shardCount: Int
     let shards: [Shard]
     let affinity = Mutex(ShardAffinity())
-    let clock: ClockTrust
+    package let clock: any StoreClock
+    let clockTrust: ClockTrust
 
     /// Opens the store of a data directory. Each shard is opened when it is first used.
     /// - Parameters:
@@ -23,22 +24,24 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
     ///   `.permission` where the directory is not private to this user.
     package init(
         directory: DataDirectory, create: Bool = true, shardCount: Int = DataDirectory.defaultShardCount,
-        vfs: String? = nil, walLimit: Int64? = nil
+        clock: any StoreClock = MachineClock(), vfs: String? = nil, walLimit: Int64? = nil
     ) throws(StoreError) {
         if create { try directory.create(shardCount: shardCount) }
         let count = try directory.countShards()
         try DataDirectory.check(directory.path, isDirectory: true)
-        let options = ShardOptions(directory: directory, count: count, vfs: vfs, walLimit: walLimit ?? WALSize.limit)
+        let options = ShardOptions(
+            directory: directory, count: count, clock: clock, vfs: vfs, walLimit: walLimit ?? WALSize.limit)
         self.directory = directory
         self.shardCount = count
         shards = (0..<count).map { Shard(number: $0, path: directory.shard($0), options: options) }
-        clock = options.clock
-        clock.reads { [weak first = shards[0]] () throws(StoreError) in
+        self.clock = clock
+        clockTrust = options.clockTrust
+        clockTrust.reads { [weak first = shards[0]] () throws(StoreError) in
             try first?.use { connection throws(StoreError) in try connection.clockHold() } ?? nil
         }
     }
 
-    package var isClockHeld: Bool { clock.isHeld() }
+    package var isClockHeld: Bool { clockTrust.isHeld() }
 
     package func storeID() throws(StoreError) -> String? {
         for shard in shards {
@@ -59,7 +62,7 @@ package final class SQLiteStore: CommandStore, StoreMaintenance {
 }
 
 extension DataDirectory {
-    /// Opens the store of the directory, as ``SQLiteStore/init(directory:create:shardCount:vfs:walLimit:)``.
+    /// Opens the store of the directory, as ``SQLiteStore/init(directory:create:shardCount:clock:vfs:walLimit:)``.
     package func openStore(
         create: Bool, shardCount: Int
     ) throws(StoreError) -> any CommandStore & StoreHealth & StoreMaintenance {

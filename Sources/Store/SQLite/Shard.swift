@@ -81,7 +81,7 @@ final class Shard: Sendable {
     private func write<Value: Sendable, Output: Sendable>(
         timeout: Duration, _ body: (Connection) throws(StoreError) -> Value, _ result: (Value, Connection) -> Output
     ) throws(StoreError) -> Output {
-        options.clock.look()
+        options.clockTrust.look()
         let value = try describingErrors(timeout: timeout) { () throws(StoreError) in
             try writers.enter(timeout: timeout)
             defer { writers.leave() }
@@ -161,7 +161,7 @@ final class Shard: Sendable {
         guard facts.st_size > 0 else { throw StoreError(.corrupt, "the file is empty") }
         let connection = try connect()
         connection.run = options.directory.run
-        connection.clock = options.clock
+        connection.clockTrust = options.clockTrust
         try connection.use { () throws(StoreError) in
             try connection.checkIdentity(number: number, options)
         }

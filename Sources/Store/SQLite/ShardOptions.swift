@@ -14,14 +14,14 @@ final class ShardOptions: Sendable {
     let storeID = Mutex<String?>(nil)
     /// The time of the copy, where a shard that was opened is a backup.
     let backupTime = Mutex<Timestamp?>(nil)
-    /// Whether the wall clock is trusted.
-    let clock = ClockTrust()
+    let clockTrust: ClockTrust
     /// The shared lock of the store, from the first shard on that was opened.
     private let lock = Mutex<FileLock?>(nil)
 
-    init(directory: DataDirectory, count: Int, vfs: String?, walLimit: Int64) {
+    init(directory: DataDirectory, count: Int, clock: any StoreClock, vfs: String?, walLimit: Int64) {
         self.directory = directory
         self.count = count
+        clockTrust = ClockTrust(clock)
         self.vfs = vfs
         self.walLimit = walLimit
     }

@@ -34,7 +34,7 @@ struct ScheduleFiring<Rows: ScheduleRows> {
     }
 
     mutating func fire(
-        _ schedule: StoredSchedule, _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+        _ schedule: StoredSchedule, _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) {
         let last = try schedule.state.lastID.flatMap { id throws(StoreError) in try rows.find(id) }
         let lastState = try last.map { row throws(StoreError) -> ScheduledCommandState in
@@ -43,7 +43,7 @@ struct ScheduleFiring<Rows: ScheduleRows> {
             if row.command.status == .inDoubt, schedule.definition.laneKey != nil { return .running }
             return ScheduledCommandState(status: row.command.status, waitsInLane: waits)
         }
-        guard let decision = decide(schedule, lastState), decision.changes(schedule.state) else { return }
+        guard let decision = decide(schedule, lastState, now), decision.changes(schedule.state) else { return }
         var ids: [CommandID] = []
         for time in decision.fires {
             switch try submit(schedule, at: time, after: last) {

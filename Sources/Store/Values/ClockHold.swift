@@ -43,7 +43,7 @@ package struct ClockHold: Sendable, Hashable {
     /// At the start of a coordinator.
     /// - Parameters:
     ///   - newest: the time of the newest transition in the store; nil where there is none.
-    ///   - wall: the wall clock.
+    ///   - wall: the clock of the store.
     /// - Returns: nil for a clock that fits the store.
     package init?(atStart newest: Timestamp?, wall: Timestamp, now: MonotonicTime) {
         guard let newest, !(.zero - Self.maxStep...Self.maxIdleTime).contains(wall - newest) else { return nil }

@@ -8,7 +8,7 @@ package struct Effects: Sendable, Equatable {
     package var ready: [ReadyCommand] = []
     /// The claimed commands that have a cancellation request since: their workers must be told.
     package var requests: [ClaimedCommand] = []
-    /// More effects are written by ``ExecutionStore/settle(shard:now:limit:)``.
+    /// More effects are written by ``ExecutionStore/settle(shard:limit:)``.
     package var hasMore = false
 
     package init() {}

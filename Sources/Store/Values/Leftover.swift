@@ -4,7 +4,7 @@ package import Commands
 /// multipart upload, or the part file of a download.
 ///
 /// The transaction that ends a command records its leftover, where the command has a checkpoint.
-/// ``CommandStore/cleanUp(shard:now:limit:_:)`` replaces the record by a command that removes the remains.
+/// ``CommandStore/cleanUp(shard:limit:_:)`` replaces the record by a command that removes the remains.
 package struct Leftover: Sendable, Equatable {
     /// The time for which the checkpoint of a dead letter is kept: a person may find the cause and retry the
     /// command, which then goes on where it was.

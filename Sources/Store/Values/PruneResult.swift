@@ -8,7 +8,7 @@ package struct PruneResult: Sendable, Equatable {
     /// owner.
     package var abandoned: [[UInt8]] = []
 
-    /// The number of commands that stay until ``CommandStore/cleanUp(shard:now:limit:_:)`` has taken care of
+    /// The number of commands that stay until ``CommandStore/cleanUp(shard:limit:_:)`` has taken care of
     /// their remains.
     package var held = 0
     /// The next search begins behind the start of this one, or finds other commands.

@@ -72,7 +72,7 @@ final class UploadCheckpoints: Sendable {
         } catch {
             return state.withLock { $0.failure = error }
         }
-        let due = engine.limits.expiry(of: upload, at: end, now: engine.clock())
+        let due = engine.limits.expiry(of: upload, at: end, now: engine.store.clock.now())
         do throws(UploadError) {
             let change = try await engine.commit(.advance(upload.id, offset: end, length: length, due: due))
             guard change.isApplied else { return }

@@ -21,10 +21,7 @@ final class UploadCommitter: Sendable {
     private static let batch = 256
 
     /// - Parameter hint: gets the commands that may run now, after their commit.
-    init(
-        _ store: any CommandStore, clock: @escaping @Sendable () -> Timestamp,
-        hint: @escaping @Sendable ([CommandID]) -> Void
-    ) {
+    init(_ store: any CommandStore, hint: @escaping @Sendable ([CommandID]) -> Void) {
         readers = StoreReaders(store, maxThreads: 4)
         let time = Timer(label: "sluice.commit", dimensions: [("role", "door")])
         let rows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
@@ -35,7 +32,7 @@ final class UploadCommitter: Sendable {
                 commit: { writes, _ throws(StoreError) in
                     let began = MonotonicTime.now
                     let writes = writes().map(\.write)
-                    let outcomes = try store.apply(writes, shard: shard, now: clock())
+                    let outcomes = try store.apply(writes, shard: shard)
                     time.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
                     rows.record(writes.count)
                     return outcomes

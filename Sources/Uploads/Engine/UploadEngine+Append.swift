@@ -135,7 +135,7 @@ extension UploadEngine {
             }
         }
         // Only bytes keep an upload from expiring: a client could hold its room by empty requests otherwise.
-        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
+        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: store.clock.now()) : upload.due
         let change = try await commit(
             .advance(id, offset: end, length: request.statedLength, due: due), offset: checkpoints.durable)
         let now = try Self.upload(id, after: change)
@@ -145,7 +145,7 @@ extension UploadEngine {
 
     /// Keeps the bytes of an upload that cannot be completed now: its client repeats the end of the last request only.
     private func keep(_ upload: Upload, _ error: UploadError, at end: Int64) async -> UploadError {
-        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: clock()) : upload.due
+        let due = end > upload.offset ? limits.expiry(of: upload, at: end, now: store.clock.now()) : upload.due
         let change = try? await commit(.advance(upload.id, offset: end, length: end, due: due))
         var error = error
         error.offset = change?.upload?.offset ?? upload.offset
@@ -260,8 +260,10 @@ extension UploadEngine {
             throw error.code == .invalid ? error.keepingBytes(of: upload) : error
         }
         let due =
-            if whole.isPartial { clock() + limits.maxAge } else if submission == nil { nil as Timestamp? } else {
-                clock() + Self.firstLook
+            if whole.isPartial { store.clock.now() + limits.maxAge } else if submission == nil {
+                nil as Timestamp?
+            } else {
+                store.clock.now() + Self.firstLook
             }
         let change: UploadChange
         do throws(StoreError) {
@@ -277,7 +279,7 @@ extension UploadEngine {
         }
         let now = try Self.upload(id, after: change)
         space.withLock { $0.settle(id, size: length) }
-        statistics.completed(now, submission, at: clock())
+        statistics.completed(now, submission, at: store.clock.now())
         logCompletion(of: now)
         if let command = now.command, command != id {
             // Another command holds the unique key: its bytes are those of the upload that made it.

@@ -15,7 +15,7 @@ extension UploadEngine {
     /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then once a second.
     package func tidy() async -> Int {
         // An upload may be younger than a clock that has jumped says. A jump after this time does not count.
-        let now = clock()
+        let now = store.clock.now()
         let isClockHeld = await disk.run { [store] () throws(Never) in store.isClockHeld }
         guard !isClockHeld else { return 0 }
         var count = 0
@@ -33,7 +33,7 @@ extension UploadEngine {
         for shard in 0..<store.shardCount {
             let due = await disk.run { [store] () throws(Never) in
                 Result { () throws(StoreError) in
-                    try store.dueUploads(shard: shard, now: now, limit: Self.roundSize)
+                    try store.dueUploads(shard: shard, limit: Self.roundSize)
                 }
             }
             switch due {

@@ -21,7 +21,7 @@ extension UploadEngine {
         var metadata: Logger.Metadata = [
             "upload": "\(upload.id)", "ending": "\(ending)", "protocol": "\(facts.origin.rawValue)",
             "bytes": "\(upload.offset)", "created": "\(upload.createdAt)",
-            "seconds": "\(max(clock() - upload.createdAt, .zero).seconds)",
+            "seconds": "\(max(store.clock.now() - upload.createdAt, .zero).seconds)",
         ]
         if let route = facts.route { metadata["route"] = "\(route)" }
         if let name = facts.fileName { metadata["name"] = "\(name.excerpt)" }

@@ -45,7 +45,7 @@ extension UploadEngine {
             }
         }
         let (facts, byte) = try await decide(stated, length: length)
-        let now = clock()
+        let now = store.clock.now()
         var upload = Upload(id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.offset = length
         upload.state = .complete
@@ -72,7 +72,7 @@ extension UploadEngine {
             statistics.created(stored)
             statistics.received(stored, bytes: length)
             statistics.becameDurable(stored, bytes: length)
-            statistics.completed(stored, submission, at: clock())
+            statistics.completed(stored, submission, at: store.clock.now())
             logCompletion(of: stored)
             if let command = stored.command, command != upload.id { await dropBytes(of: stored) }
             return stored

@@ -17,7 +17,6 @@ package final class UploadEngine: UploadService {
     /// Nil: no site is asked.
     let admission: (any UploadAdmission)?
     let logger: Logger
-    let clock: @Sendable () -> Timestamp
     let committer: UploadCommitter
     /// Many small uploads share the flushes of one disk. Measured on ext4: one thread made 249–579 files/s durable, eight
     /// 942–7,345, 64 up to 9,867.
@@ -41,12 +40,11 @@ package final class UploadEngine: UploadService {
 
     /// - Parameters:
     ///   - admission: asks the site before an upload is created; nil: none is asked.
-    ///   - clock: the time of rows.
     ///   - hint: gets the commands that may run now.
     package init(
         store: any CommandStore, spool: SpoolDirectory, limits: UploadLimits = UploadLimits(),
         rules: any UploadRules = NoRoutes(), admission: (any UploadAdmission)? = nil, logger: Logger,
-        clock: @escaping @Sendable () -> Timestamp = { .now }, hint: @escaping @Sendable ([CommandID]) -> Void
+        hint: @escaping @Sendable ([CommandID]) -> Void
     ) {
         self.store = store
         self.spool = spool
@@ -54,11 +52,12 @@ package final class UploadEngine: UploadService {
         self.rules = rules
         self.admission = admission
         self.logger = logger
-        self.clock = clock
-        nextLookAtFiles = Mutex(clock())
-        committer = UploadCommitter(store, clock: clock, hint: hint)
+        nextLookAtFiles = Mutex(store.clock.now())
+        committer = UploadCommitter(store, hint: hint)
         turns = UploadTurns { [statistics] in statistics.tookOver() }
     }
+
+    package var now: Timestamp { store.clock.now() }
 
     // MARK: Creation
 
@@ -111,8 +110,8 @@ package final class UploadEngine: UploadService {
         _ stated: UploadFacts, _ length: Int64?, key: IdempotencyKey?
     ) async throws(UploadError) -> Upload {
         let (facts, byte) = try await decide(stated, length: length)
-        let now = clock()
-        try await checkUniqueKey(of: facts, byte, now)
+        let now = store.clock.now()
+        try await checkUniqueKey(of: facts, byte)
         var upload = Upload(
             id: CommandID(now: now, shardByte: byte), length: length, facts: facts, createdAt: now)
         upload.due = limits.expiry(of: upload, at: 0, now: now)
@@ -134,10 +133,10 @@ package final class UploadEngine: UploadService {
     }
 
     /// A client learns before it sends the bytes that another command has the unique key.
-    private func checkUniqueKey(of facts: UploadFacts, _ byte: UInt8?, _ now: Timestamp) async throws(UploadError) {
+    private func checkUniqueKey(of facts: UploadFacts, _ byte: UInt8?) async throws(UploadError) {
         guard let byte, let unique = try rules.uniqueKey(for: facts) else { return }
         let result = await disk.run { [store] () throws(Never) in
-            Result { () throws(StoreError) in try store.holder(of: unique, shardByte: byte, now: now) }
+            Result { () throws(StoreError) in try store.holder(of: unique, shardByte: byte) }
         }
         let holder: CommandID?
         do throws(StoreError) { holder = try result.get() } catch { throw failure(error) }
@@ -245,7 +244,7 @@ package final class UploadEngine: UploadService {
     /// Ends an upload whose turn the caller has.
     func end(_ id: CommandID, reason: String) async throws(UploadError) {
         let wasComplete = space.withLock { $0.isComplete(id) }
-        let change = try await commit(.end(id, reason: reason, due: clock() + UploadLimits.memory))
+        let change = try await commit(.end(id, reason: reason, due: store.clock.now() + UploadLimits.memory))
         guard let upload = change.upload else { throw .notFound(id) }
         guard change.isApplied else {
             if upload.state == .ended { throw .ended(upload) }

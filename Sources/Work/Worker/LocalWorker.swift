@@ -23,11 +23,10 @@ package final class LocalWorker: Sendable {
     /// Opens a session.
     /// - Parameters:
     ///   - epoch: another one for each worker on the store.
-    ///   - clock: the wall clock that the store's rows get.
     ///   - observer: hears of the steps of each execution.
     package init(
         store: any CommandStore, registry: OperationRegistry, epoch: Int64,
-        clock: @escaping @Sendable () -> Timestamp, observer: any ExecutionObserver, logger: Logger
+        observer: any ExecutionObserver, logger: Logger
     ) throws(StoreError) {
         let session = Session(seat: 0, epoch: epoch, pid: 0, startTime: 0, bootID: "")
         try store.open(session)
@@ -41,7 +40,7 @@ package final class LocalWorker: Sendable {
             committer.start(
                 commit: { writes, timeout throws(StoreError) in
                     try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: clock(), timeout: timeout)
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
                 },
                 deliver: { executor.committed($0, shard: shard) })
         }
@@ -86,9 +85,9 @@ package final class LocalWorker: Sendable {
     }
 
     /// Makes writes in the name of this worker, as an earlier execution has made them.
-    package func apply(_ writes: [ExecutionWrite], shard: Int, now: Timestamp) throws(StoreError) -> CommitOutcome {
+    package func apply(_ writes: [ExecutionWrite], shard: Int) throws(StoreError) -> CommitOutcome {
         try store.apply(
-            writes, shard: shard, seat: session.seat, epoch: session.epoch, now: now, timeout: WriteTimeout.foreground)
+            writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: WriteTimeout.foreground)
     }
 
     /// Stops the executions of the commands that have a cancellation request in the store.
@@ -131,10 +130,10 @@ package final class LocalWorker: Sendable {
     /// Reaps this worker as one that has died: its commands are released or put in doubt, and the next writes of its
     /// executions find nothing. Then stops the executions.
     /// - Returns: the effects of the reap.
-    package func die(now: Timestamp) throws(StoreError) -> Effects {
+    package func die() throws(StoreError) -> Effects {
         var effects = Effects()
         try store.reap(
-            seat: session.seat, epoch: session.epoch, charges: true, started: nil, reason: "its worker died", now: now
+            seat: session.seat, epoch: session.epoch, charges: true, started: nil, reason: "its worker died"
         ) { effects.append($0) }
         executor.stopAll()
         return effects

@@ -1,3 +1,4 @@
+package import Commands
 internal import Operations
 package import Store
 
@@ -6,6 +7,8 @@ package struct StoredSettings: SharedSettings {
     private let store: any CommandStore
 
     package init(_ store: any CommandStore) { self.store = store }
+
+    package var now: Timestamp { store.clock.now() }
 
     package func value(of key: String) throws -> String? { try store.setting(key) }
 

@@ -85,7 +85,7 @@ package final class WorkerService: Service {
                             let taken = writes()
                             count = taken.count
                             return taken
-                        }, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
+                        }, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
                     commitMeter.committed(count, since: start)
                     return outcome
                 },

@@ -297,3 +297,11 @@ import Wire
         for value in ["", "{", "[]", "7"] { #expect(StoredLink(setting: "link.sideways.x", value: value) == nil) }
     }
 }
+
+extension StoredLink {
+    /// The setting as a coordinator writes it now.
+    static func setting(_ report: LinkReport, _ memory: LinkHistory?) -> String { setting(report, memory, now: .now) }
+
+    /// The setting as a coordinator reads it now.
+    init?(setting key: String, value: String) { self.init(setting: key, value: value, now: .now) }
+}

@@ -44,7 +44,7 @@ import Testing
         func submit(_ count: Int, payload: [UInt8] = Array("{}".utf8)) throws -> [CommandID] {
             let draft = CommandDraft(type: "noop", payload: payload, destination: .none, idempotent: true)
             let drafts = Array(repeating: draft, count: count)
-            return try store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+            return try store.submit(drafts, allowUnknownTypes: true).map { try $0.get().id }
         }
     }
 
@@ -134,7 +134,7 @@ import Testing
         let abandoned = Mutex(0)
         let rig = try Rig(shards: 2, retention: .zero) { _ in abandoned.withLock { $0 += 1 } }
         let ids = try rig.submit(20)
-        for id in ids.prefix(15) { _ = try rig.store.cancel(id, reason: "not wanted", now: .now) }
+        for id in ids.prefix(15) { _ = try rig.store.cancel(id, reason: "not wanted") }
         let store = rig.store
         let maintainer = rig.maintainer
         try await until("the pruning") {

@@ -120,7 +120,7 @@ final class APIRig: Sendable {
     func execute(_ id: CommandID, ending: ExecutionResult = .success(result: Array("{\"echo\":1}".utf8))) throws {
         let shard = id.shard(of: store.shardCount)
         guard case .claimed(let command, _, _, _)? = try claim(id) else { throw Missed("the claim was refused") }
-        _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7, now: .now)
+        _ = try store.apply([.end(id, claim: command.claim, ending)], shard: shard, seat: 0, epoch: 7)
     }
 
     /// Claims a command and does not end it.
@@ -129,6 +129,6 @@ final class APIRig: Sendable {
         let session = Session(seat: 0, epoch: 7, pid: getpid(), startTime: 1, bootID: "test")
         if try store.sessions().isEmpty { try store.open(session) }
         let shard = id.shard(of: store.shardCount)
-        return try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7, now: .now).first
+        return try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: 7).first
     }
 }

@@ -36,16 +36,16 @@ struct LiveRig: Sendable {
     func submit(_ count: Int = 1, type: String = "noop", to destination: Destination = origin) throws -> [CommandID] {
         let draft = CommandDraft(type: type, payload: Array("{}".utf8), destination: destination, idempotent: true)
         let drafts = Array(repeating: draft, count: count)
-        return try store.submit(drafts, allowUnknownTypes: true, now: .now).map { try $0.get().id }
+        return try store.submit(drafts, allowUnknownTypes: true).map { try $0.get().id }
     }
 
     /// Claims commands and ends them.
     func execute(_ ids: [CommandID], _ result: ExecutionResult) throws {
         for id in ids {
             let shard = id.shard(of: store.shardCount)
-            _ = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: Self.epoch, now: .now)
+            _ = try store.apply([.claim(id, sent: true)], shard: shard, seat: 0, epoch: Self.epoch)
             let claim = try store.command(id)?.claim ?? 0
-            _ = try store.apply([.end(id, claim: claim, result)], shard: shard, seat: 0, epoch: Self.epoch, now: .now)
+            _ = try store.apply([.end(id, claim: claim, result)], shard: shard, seat: 0, epoch: Self.epoch)
         }
     }
 

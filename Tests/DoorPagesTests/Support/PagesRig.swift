@@ -53,8 +53,8 @@ final class PagesRig: Sendable {
         let directory = try TemporaryDirectory("pages")
         defer { directory.remove() }
         let data = DataDirectory(path: "\(directory.path)/data")
-        let opened = try Stores.open(.directory(data), create: true, shardCount: 4)
-        let store = opened.store
+        let store = try SQLiteStore(directory: data, shardCount: 4, clock: SettableClock())
+        let opened = OpenedStore(store, maintenance: store, in: data)
         let registry = BuiltInOperations.registry()
         let client = try SluiceClient(opened, registry: registry)
         var logger = Logger(label: "pages")

@@ -12,6 +12,7 @@ final class SettingsProbe: SettingStore {
     func fail(_ error: StoreError?) { state.withLock { $0.error = error } }
 
     var shardCount: Int { store.shardCount }
+    var clock: any StoreClock { store.clock }
 
     func set(_ settings: [(key: String, value: String?)], timeout: Duration) throws(StoreError) {
         try check()

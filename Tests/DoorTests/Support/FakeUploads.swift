@@ -20,6 +20,7 @@ final class FakeUploads: UploadService {
     }
 
     let limits: UploadLimits
+    var now: Timestamp { .now }
     private let state = Mutex(State())
 
     /// - Parameter maxRowSize: -1: every upload has a file.

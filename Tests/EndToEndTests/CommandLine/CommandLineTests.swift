@@ -330,7 +330,8 @@ extension EndToEndTests {
 
         @Test func `prune keeps commands that ended within a week`() async throws {
             try await Installation.with { installation in
-                let store = try SQLiteStore(directory: DataDirectory(path: installation.data), create: true)
+                let store = try SQLiteStore(
+                    directory: DataDirectory(path: installation.data), create: true, clock: SettableClock())
                 var ids: [CommandID] = []
                 // Submit in the order of time, like the transitions of a shard: prune stops at the first
                 // newer one.

@@ -12,7 +12,7 @@ extension EndToEndTests {
             let lines = [String](repeating: #"{"payload":{"milliseconds":0}}"#, count: 300).joined(separator: "\n")
             let ids = try await installation.sluice("submit", "noop", "--payload", "-", input: lines).ids.sorted()
             let store = try installation.store()
-            for id in ids.prefix(250) { _ = try store.cancel(id, reason: "cancelled by a test", now: .now) }
+            for id in ids.prefix(250) { _ = try store.cancel(id, reason: "cancelled by a test") }
             return ids
         }
 
@@ -43,7 +43,7 @@ extension EndToEndTests {
                     let id = CommandID()
                     let upload = Upload(
                         id: id, length: 1, facts: UploadFacts(origin: .tus), createdAt: .now)
-                    _ = try store.apply([.create(upload)], shard: id.shard(of: store.shardCount), now: .now)
+                    _ = try store.apply([.create(upload)], shard: id.shard(of: store.shardCount))
                 }
                 for list in [["batch", "list"], ["uploads", "list"]] {
                     let cut = try await installation.run(
@@ -118,7 +118,7 @@ extension EndToEndTests {
                 try store.open(Session(seat: 9, epoch: 1, pid: 1, startTime: 2, bootID: "another"))
                 _ = try store.apply(
                     [.claim(id, sent: true), .end(id, claim: 1, .failure(CommandFailure(.final, reason: "404")))],
-                    shard: id.shard(of: store.shardCount), seat: 9, epoch: 1, now: .now, timeout: .seconds(1))
+                    shard: id.shard(of: store.shardCount), seat: 9, epoch: 1, timeout: .seconds(1))
                 for status in ["gaveUp", "tooManyTimes"] {
                     let list = try await installation.sluice("list", "--status", status)
                     #expect(list.lines.count == 2 && list.lines[1].contains("gave up"), "\(list.output)")

@@ -71,7 +71,7 @@ extension EndToEndTests {
                     let ending = ExecutionResult.failure(CommandFailure(.final, reason: reason))
                     _ = try store.apply(
                         [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: store.shardCount),
-                        seat: 0, epoch: 7, now: .now)
+                        seat: 0, epoch: 7)
                 }
                 var page = ""
                 try await until("the failures") {

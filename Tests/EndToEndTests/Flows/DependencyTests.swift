@@ -19,13 +19,13 @@ extension EndToEndTests {
             }
             var flow = FlowDraft("f", nodes: nodes)
             flow.stopsOnFailure = false
-            let id = try store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+            let id = try store.submit(FlowPlan(flow), allowUnknownTypes: false).submission.id
             let first = try #require(store.flowNodes(id, after: 0, limit: 1).first)
             let before = try store.counts()[.cancelled]
             let start = MonotonicTime.now
-            _ = try store.cancel(first.command.id, reason: "no", now: .now)
+            _ = try store.cancel(first.command.id, reason: "no")
             let shard = id.shard(of: store.shardCount)
-            while try store.settle(shard: shard, now: .now, limit: 1000).hasMore {}
+            while try store.settle(shard: shard, limit: 1000).hasMore {}
             let time = MonotonicTime.now - start
             // The flow ends too, and not as cancelled.
             #expect(try store.counts()[.cancelled] == before + count + 1)

@@ -248,7 +248,7 @@ extension EndToEndTests {
                     let ending = ExecutionResult.failure(CommandFailure(.final, reason: "answered 400"))
                     _ = try store.apply(
                         [.claim(id, sent: true), .end(id, claim: 1, ending)], shard: id.shard(of: store.shardCount),
-                        seat: 0, epoch: 7, now: .now)
+                        seat: 0, epoch: 7)
                 }
                 let dry = try await webhook("replay", "b", "--since", "1h", "--dry-run")
                 #expect(dry.code == 0 && dry.ids == [ids[1]], "\(dry.output)\(dry.errors)")

@@ -79,7 +79,7 @@ extension EndToEndTests {
                     Session(
                         seat: 5, epoch: 77, pid: process.pid, startTime: identity, bootID: ProcessIdentity.bootID))
                 _ = try store.apply(
-                    [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: 5, epoch: 77, now: .now)
+                    [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: 5, epoch: 77)
                 let coordinator = try await installation.coordinator()
                 let sender = try await ForeignSender.started(in: run.path)
                 let began = ContinuousClock.now

@@ -1,5 +1,6 @@
 import Commands
 import Host
+import TestSupport
 import Testing
 
 @testable import Store
@@ -33,6 +34,18 @@ import Testing
         #expect(try subject.store.passedDeadlines(shard: 0, now: Self.late, limit: 10).count == 1)
         #expect(try subject.store.expire(shard: 0, now: Self.late, limit: 10).effects.events.count == 1)
         #expect(try subject.status(ids[1]) == .cancelled)
+    }
+
+    @Test(arguments: [true, false])
+    func `a process sees a jump of the clock of its machine, and takes no other clock for it`(_ isOwn: Bool) throws {
+        let place = try TemporaryStore()
+        let clock = SettableClock(followsThisMachine: isOwn)
+        let store = try SQLiteStore(directory: place.data, shardCount: 1, clock: clock)
+        _ = try store.submitNoops()
+        #expect(!store.isClockHeld)
+        clock.advance(by: Self.jump)
+        _ = try store.submitNoops()
+        #expect(store.isClockHeld == isOwn)
     }
 
     @Test(arguments: StoreKind.current)

@@ -1,5 +1,6 @@
 import Commands
 import Store
+import TestSupport
 import Testing
 
 /// The ends of executions: success, failure and release.

@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Store
+import TestSupport
 import Testing
 
 /// The remains of commands that have ended.

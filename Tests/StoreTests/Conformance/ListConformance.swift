@@ -1,6 +1,7 @@
 import Commands
 import Host
 import Store
+import TestSupport
 import Testing
 
 @Suite struct ListConformance {
@@ -140,7 +141,7 @@ import Testing
         let ids = try (0..<7).map { _ in try subject.submit() }
         let part = try #require(CommandIDPart("\(ids[0].description.prefix(12))"))
         let now = Timestamp.base + .seconds(180)
-        let many = #expect(throws: StoreError.self) { try subject.store.id(of: part, now: now) }
+        let many = #expect(throws: StoreError.self) { try subject.store.at(now) { try subject.store.id(of: part) } }
         #expect(many?.code == .ambiguous)
         #expect(many?.message.contains("a part of more than 5 ids") == true)
         #expect(many?.message.contains("(noop, 3 min old)") == true)

@@ -1,5 +1,6 @@
 import Commands
 import Store
+import TestSupport
 import Testing
 
 /// The quality of service of commands that others wait for: dependencies, ordering keys, flows, and other shards.

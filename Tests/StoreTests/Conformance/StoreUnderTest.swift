@@ -16,9 +16,10 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A new store, with helpers for the steps that most tests need.
+/// A new store with a clock that the test sets, and helpers for the steps that most tests need.
 final class StoreUnderTest: Sendable {
     let store: any CommandStore
+    let clock = SettableClock()
     private let directory: TemporaryDirectory?
 
     static let seat = 1
@@ -28,13 +29,13 @@ final class StoreUnderTest: Sendable {
         switch kind {
         case .memory:
             directory = nil
-            store = MemoryStore(shardCount: shardCount)
+            store = MemoryStore(shardCount: shardCount, clock: clock)
         case .sqlite, .firstRelease:
             let directory = try TemporaryDirectory("store")
             self.directory = directory
             let data = DataDirectory(path: "\(directory.path)/data")
             if kind == .firstRelease { try data.createAsFirstRelease(shards: shardCount) }
-            store = try SQLiteStore(directory: data, shardCount: shardCount)
+            store = try SQLiteStore(directory: data, shardCount: shardCount, clock: clock)
         }
     }
 

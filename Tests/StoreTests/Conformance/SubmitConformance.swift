@@ -2,6 +2,7 @@ import Commands
 import Host
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite struct SubmitConformance {
@@ -168,7 +169,7 @@ import Testing
                             let drafts = (0..<5).map { number in
                                 CommandDraft.noop.with { $0.payload = Array("[\(thread),\(round),\(number)]".utf8) }
                             }
-                            for result in subject.store.submit(drafts, allowUnknownTypes: false, now: .now) {
+                            for result in subject.store.submit(drafts, allowUnknownTypes: false) {
                                 ids.append(try result.get().id)
                             }
                         }

@@ -1,5 +1,6 @@
 import Commands
 import Store
+import TestSupport
 import Testing
 
 /// Uploads: rows that become commands in the transaction of their completion.

@@ -1,5 +1,6 @@
 import Commands
 import Store
+import TestSupport
 import Testing
 
 /// The queues of waiting commands, as pages count them.

@@ -19,7 +19,7 @@ import Testing
         let rig = try RecoveryRig(shards: 1)
         let store = try rig.store()
         let writer = try rig.store()
-        for _ in 0..<40 { _ = try store.submit([Self.large], allowUnknownTypes: false, now: .now)[0].get() }
+        for _ in 0..<40 { _ = try store.submit([Self.large], allowUnknownTypes: false)[0].get() }
         _ = try store.checkpoint(shard: 0)
         var acknowledged: [CommandID] = []
         var slices = 0
@@ -30,7 +30,7 @@ import Testing
             slices += 1
             // Each slice of 1 MB sees 2 MB of commits, which change pages before and behind it.
             for _ in 0..<2 {
-                let submitted = writer.submit([Self.large], allowUnknownTypes: false, now: .now)
+                let submitted = writer.submit([Self.large], allowUnknownTypes: false)
                 if let id = try? submitted[0].get().id { acknowledged.append(id) }
             }
             if let left = try? writer.checkpoint(shard: 0) { remaining.append(left) }
@@ -87,13 +87,13 @@ import Testing
                     while !isOver.value.load(ordering: .relaxed) {
                         let drafts = [CommandDraft](repeating: .noop, count: count)
                         var ids: [CommandID] = []
-                        for result in store.submit(drafts, allowUnknownTypes: false, now: .now) {
+                        for result in store.submit(drafts, allowUnknownTypes: false) {
                             ids.append(try result.get().id)
                         }
                         for shard in 0..<2 {
                             let mine = ids.filter { $0.shard(of: 2) == shard }
                             _ = try store.apply(
-                                mine.map { .claim($0, sent: true) }, shard: shard, seat: seat, epoch: epoch, now: .now,
+                                mine.map { .claim($0, sent: true) }, shard: shard, seat: seat, epoch: epoch,
                                 timeout: .seconds(10))
                         }
                         if number == 0 { _ = try store.checkpoint(shard: Int(ids[0].low & 1)) }

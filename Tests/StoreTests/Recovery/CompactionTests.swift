@@ -1,6 +1,7 @@
 import Commands
 import Foundation
 import Host
+import TestSupport
 import Testing
 
 @testable import Store

@@ -80,10 +80,10 @@ import Testing
             let store = try rig.store()
             try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
             let drafts = [true, false].map { isIdempotent in CommandDraft.noop.with { $0.idempotent = isIdempotent } }
-            let ids = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let ids = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
             for id in ids {
                 _ = try store.apply(
-                    [.claim(id, sent: true)], shard: id.shard(of: 2), seat: 1, epoch: 7, now: .now, timeout: .seconds(1)
+                    [.claim(id, sent: true)], shard: id.shard(of: 2), seat: 1, epoch: 7, timeout: .seconds(1)
                 )
             }
             // While it is open, with commits in the WAL.

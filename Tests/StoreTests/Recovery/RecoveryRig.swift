@@ -19,7 +19,10 @@ struct RecoveryRig {
 
     var data: DataDirectory { fixture.data }
 
-    func store() throws -> SQLiteStore { try SQLiteStore(directory: data, create: false) }
+    /// The store, with a clock that the test sets.
+    func store() throws -> SQLiteStore {
+        try SQLiteStore(directory: data, create: false, clock: SettableClock())
+    }
 
     /// Makes the backup.
     func back(up store: SQLiteStore) throws {

@@ -29,7 +29,7 @@ import Testing
         for number in 0... {
             let draft = CommandDraft.noop.with { $0.uniqueKey = "key \(number) \(CommandID())" }.with(change)
             guard store.router.shard(of: draft) == shard else { continue }
-            return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+            return try store.submit([draft], allowUnknownTypes: false)[0].get().id
         }
         throw Missed("no key leads to shard \(shard)")
     }
@@ -37,8 +37,8 @@ import Testing
     private func carry(_ store: SQLiteStore) throws {
         while try (0..<4).contains(where: { try !store.outbox(shard: $0, after: 0, limit: 1).isEmpty }) {
             for shard in 0..<4 {
-                if let problem = try store.carryMessages(from: shard, except: [], now: .now).problem { throw problem }
-                while try store.settle(shard: shard, now: .now, limit: 100).hasMore {}
+                if let problem = try store.carryMessages(from: shard, except: []).problem { throw problem }
+                while try store.settle(shard: shard, limit: 100).hasMore {}
             }
         }
     }
@@ -46,10 +46,10 @@ import Testing
     private func end(_ store: SQLiteStore, _ id: CommandID, _ result: ExecutionResult = .success(result: nil)) throws {
         let shard = id.shard(of: 4)
         let claimed = try store.apply(
-            [.claim(id, sent: true)], shard: shard, seat: 1, epoch: 7, now: .now, timeout: .seconds(1))
+            [.claim(id, sent: true)], shard: shard, seat: 1, epoch: 7, timeout: .seconds(1))
         guard case .claimed(let command, _, _, _) = claimed[0] else { throw Missed("\(id) cannot be claimed") }
         _ = try store.apply(
-            [.end(id, claim: command.claim, result)], shard: shard, seat: 1, epoch: 7, now: .now, timeout: .seconds(1))
+            [.end(id, claim: command.claim, result)], shard: shard, seat: 1, epoch: 7, timeout: .seconds(1))
     }
 
     /// Executes all that can run, until nothing can.
@@ -229,12 +229,12 @@ import Testing
         try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
         let parent = try submit(store, to: 0)
         _ = try submit(store, to: 1) { $0.dependencies = [Dependency(on: parent)] }
-        let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+        let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false)
         #expect(try store.debts().isEmpty)
         try carry(store)
         #expect(try store.debts().isEmpty)
         try end(store, parent)
-        try store.seal(batch, now: .now)
+        try store.seal(batch)
         #expect(try store.debts().isEmpty)
         try carry(store)
         #expect(try store.debts().isEmpty)
@@ -253,12 +253,12 @@ import Testing
             let store = try rig.store()
             try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
             if moment == .beforeAll { try rig.back(up: store) }
-            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false)
             if moment == .open { try rig.back(up: store) }
             let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let members = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
             if moment == .filled { try rig.back(up: store) }
-            try store.seal(batch, now: .now)
+            try store.seal(batch)
             if moment == .sealed { try rig.back(up: store) }
             for member in members { try end(store, member) }
             if moment == .ended { try rig.back(up: store) }
@@ -280,9 +280,9 @@ import Testing
         _ store: SQLiteStore
     ) throws -> (batch: CommandID, members: [CommandID], member: CommandID) {
         try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
-        let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+        let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false)
         let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-        let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+        let members = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
         return (batch, members, try #require(members.first { $0.shard(of: 4) == (batch.shard(of: 4) + 1) % 4 }))
     }
 
@@ -302,7 +302,7 @@ import Testing
                 try end(store, parent)
                 try carry(store)
             }
-            try store.seal(batch, now: .now)
+            try store.seal(batch)
             try end(store, member, .failure(CommandFailure(.final, reason: "HTTP 404")))
             try carry(store)
             #expect(try store.command(batch)?.status == .tooManyTimes)
@@ -314,7 +314,7 @@ import Testing
         try carry(store)
         try end(store, member, .failure(CommandFailure(.final, reason: "HTTP 404")))
         try carry(store)
-        _ = try store.retry(member, now: .now)
+        _ = try store.retry(member)
         try runAll(store)
         #expect(try store.command(batch)?.status == .success)
         try check(store)
@@ -326,7 +326,7 @@ import Testing
         let (batch, shard) = try {
             let store = try rig.store()
             let (batch, members, failing) = try filledBatch(store)
-            try store.seal(batch, now: .now)
+            try store.seal(batch)
             try rig.back(up: store)
             for member in members {
                 let failure = CommandFailure(.final, reason: "404")
@@ -334,7 +334,7 @@ import Testing
             }
             try carry(store)
             #expect(try store.command(batch)?.status == .tooManyTimes)
-            _ = try store.retry(failing, now: .now)
+            _ = try store.retry(failing)
             try carry(store)
             #expect(try store.command(batch)?.status == .blocked)
             return (batch, failing.shard(of: 4))
@@ -349,9 +349,9 @@ import Testing
         let (batch, shard) = try {
             let store = try rig.store()
             try rig.back(up: store)
-            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false)
             let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-            _ = store.submit(drafts, allowUnknownTypes: false, now: .now)
+            _ = store.submit(drafts, allowUnknownTypes: false)
             return (batch, (batch.shard(of: 4) + 1) % 4)
         }()
         try rig.restore(shard: shard)
@@ -359,8 +359,8 @@ import Testing
         // It takes members in that shard again, and can be sealed.
         #expect(try store.batch(batch)?.isSealed == false)
         let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-        for submission in store.submit(drafts, allowUnknownTypes: false, now: .now) { _ = try submission.get() }
-        try store.seal(batch, now: .now)
+        for submission in store.submit(drafts, allowUnknownTypes: false) { _ = try submission.get() }
+        try store.seal(batch)
         try runAll(store)
         #expect(try store.command(batch)?.status == .success)
         try check(store)
@@ -369,19 +369,19 @@ import Testing
     @Test func `the members of a restored shard hear that their batch is cancelled`() throws {
         let (batch, members, shard) = try {
             let store = try rig.store()
-            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false, now: .now)
+            let batch = try store.open(BatchDraft("import"), allowUnknownTypes: false)
             let drafts = [CommandDraft](repeating: .noop.with { $0.batch = batch }, count: 40)
-            let members = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
-            try store.seal(batch, now: .now)
+            let members = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
+            try store.seal(batch)
             try rig.back(up: store)
             let shard = (batch.shard(of: 4) + 1) % 4
             // Keeps its part from ending.
             try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""))
             let other = try #require(members.first { $0.shard(of: 4) == shard })
             _ = try store.apply(
-                [.claim(other, sent: true)], shard: other.shard(of: 4), seat: 1, epoch: 7, now: .now,
+                [.claim(other, sent: true)], shard: other.shard(of: 4), seat: 1, epoch: 7,
                 timeout: .seconds(1))
-            _ = try store.cancel(batch, reason: "cancelled by a person", now: .now)
+            _ = try store.cancel(batch, reason: "cancelled by a person")
             try carry(store)
             return (batch, members, shard)
         }()

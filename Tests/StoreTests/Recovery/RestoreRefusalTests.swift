@@ -84,9 +84,9 @@ import Testing
         }
         refuses { () throws(StoreError) in try store.refuseBackup() }
         refuses { () throws(StoreError) in
-            _ = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+            _ = try store.submit([.noop], allowUnknownTypes: false)[0].get()
         }
-        refuses { () throws(StoreError) in _ = try store.cancel(ids[0], reason: "", now: .now) }
+        refuses { () throws(StoreError) in _ = try store.cancel(ids[0], reason: "") }
         refuses { () throws(StoreError) in
             try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""), shard: 0)
         }

@@ -86,17 +86,17 @@ import Testing
         let drafts = (0..<6).map { number in CommandDraft.noop.with { $0.idempotent = number != 2 && number != 4 } }
         let ids = try {
             let store = try rig.store()
-            let ids = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let ids = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
             try store.open(Session(seat: 1, epoch: 7, pid: 1, startTime: 1, bootID: ""), shard: 0)
             // 0 waits; 1 and 2 are sent; 3 is queued; 4 and 5 have a cancellation request.
             _ = try store.apply(
                 [.claim(ids[3], sent: false)] + [1, 2, 4, 5].map { .claim(ids[$0], sent: true) }, shard: 0, seat: 1,
-                epoch: 7, now: .now, timeout: .seconds(1))
-            for id in ids[4...] { _ = try store.cancel(id, reason: "cancelled by a person", now: .now) }
+                epoch: 7, timeout: .seconds(1))
+            for id in ids[4...] { _ = try store.cancel(id, reason: "cancelled by a person") }
             try rig.back(up: store)
             // The original goes on: its end must not come back.
             _ = try store.apply(
-                [.end(ids[1], claim: 1, .success(result: nil))], shard: 0, seat: 1, epoch: 7, now: .now,
+                [.end(ids[1], claim: 1, .success(result: nil))], shard: 0, seat: 1, epoch: 7,
                 timeout: .seconds(1))
             return ids
         }()
@@ -119,7 +119,7 @@ import Testing
         }
         // The claim of before the restore is over.
         let late = try store.apply(
-            [.end(ids[3], claim: 1, .success(result: nil))], shard: 0, seat: 1, epoch: 7, now: .now,
+            [.end(ids[3], claim: 1, .success(result: nil))], shard: 0, seat: 1, epoch: 7,
             timeout: .seconds(1))
         #expect(Array(late) == [.replaced])
         #expect(try store.integrityCheck(shard: 0).isEmpty)

@@ -109,13 +109,13 @@ import Testing
         // At least once: on a busy machine the time may be over before this begins.
         repeat {
             var ids: [CommandID] = []
-            for result in store.submit([.noop, .noop, .noop], allowUnknownTypes: false, now: .now) {
+            for result in store.submit([.noop, .noop, .noop], allowUnknownTypes: false) {
                 ids.append(try result.get().id)
             }
             let claims = ids.map { ExecutionWrite.claim($0, sent: true) }
-            _ = try store.apply(claims, shard: 0, seat: Int(epoch), epoch: epoch, now: .now)
+            _ = try store.apply(claims, shard: 0, seat: Int(epoch), epoch: epoch)
             let ends = ids.map { ExecutionWrite.end($0, claim: 1, .success(result: nil)) }
-            _ = try store.apply(ends, shard: 0, seat: Int(epoch), epoch: epoch, now: .now)
+            _ = try store.apply(ends, shard: 0, seat: Int(epoch), epoch: epoch)
             for id in ids { lines += "\(id)\n" }
         } while ContinuousClock.now < end
         try? Data(lines.utf8).write(to: URL(fileURLWithPath: ledger))

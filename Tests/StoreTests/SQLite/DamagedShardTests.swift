@@ -12,7 +12,7 @@ import Testing
     private static func problem(of data: DataDirectory, create: Bool) -> StoreError? {
         let submitted = Result { () throws(StoreError) in
             let store = try SQLiteStore(directory: data, create: create)
-            for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) { _ = try result.get() }
+            for result in store.submit([.noop, .noop], allowUnknownTypes: false) { _ = try result.get() }
         }
         if case .failure(let error) = submitted { return error }
         return nil
@@ -103,7 +103,7 @@ import Testing
         let ids = try before.submitNoops(40)
         try before.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
         for id in ids {
-            _ = try before.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1, now: .now)
+            _ = try before.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1)
         }
         func allow(_ isAllowed: Bool) throws {
             if use == "read" {
@@ -120,7 +120,7 @@ import Testing
         // This store has not opened a shard yet.
         let store = try SQLiteStore(directory: fixture.data, create: false)
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _ in }
+            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead") { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         let wanted: StoreError.Code = use == "read" ? .permission : .failed
@@ -162,7 +162,7 @@ import Testing
         let key = try #require(
             (0..<100).map { "key-\($0)" }.first { key in
                 let draft = CommandDraft.noop.with { $0.uniqueKey = key }
-                let result = store.submit([draft], allowUnknownTypes: false, now: .now)[0]
+                let result = store.submit([draft], allowUnknownTypes: false)[0]
                 guard case .failure(let error) = result else { return false }
                 return error.code == .corrupt
             })
@@ -174,13 +174,13 @@ import Testing
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         let alive = ids[0]
         let outcome = try store.apply(
-            [.claim(alive, sent: true)], shard: alive.shard(of: 4), seat: 1, epoch: 1, now: .now)
+            [.claim(alive, sent: true)], shard: alive.shard(of: 4), seat: 1, epoch: 1)
         guard case .claimed = outcome[0] else {
             Issue.record("refused")
             return
         }
         var released: [StatusEvent] = []
-        try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "died", now: .now) { effects in
+        try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "died") { effects in
             released += effects.events
         }
         #expect(released.count == 1)

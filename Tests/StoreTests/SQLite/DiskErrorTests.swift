@@ -55,21 +55,21 @@ import Testing
         var store = try rig.store()
         try store.open(Self.session)
         let id = try store.submitNoops()[0]
-        _ = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
+        _ = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1)
         // A read fails where its page is not in the cache of an older connection.
         if error.operation == .read { store = try rig.store() }
         rig.vfs.setFailure(.init(operation: error.operation, code: error.code))
-        let results = store.submit([CommandDraft](repeating: .noop, count: 100), allowUnknownTypes: false, now: .now)
+        let results = store.submit([CommandDraft](repeating: .noop, count: 100), allowUnknownTypes: false)
         for result in results {
             let failure = #expect(throws: StoreError.self) { try result.get() }
             #expect(failure?.code == error.reported && failure?.shard == 0)
             #expect(failure?.message.contains(rig.data.shard(0)) == true)
         }
         let end = ExecutionWrite.end(id, claim: 1, .success(result: nil))
-        #expect(throws: StoreError.self) { try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now) }
+        #expect(throws: StoreError.self) { try store.apply([end], shard: 0, seat: 1, epoch: 1) }
         rig.vfs.setFailure(nil)
         #expect(try store.command(id)?.status == .sent)
-        guard case .done = try store.apply([end], shard: 0, seat: 1, epoch: 1, now: .now)[0] else {
+        guard case .done = try store.apply([end], shard: 0, seat: 1, epoch: 1)[0] else {
             Issue.record("not done")
             return
         }
@@ -93,7 +93,7 @@ import Testing
         for number in 0..<20 {
             var draft = CommandDraft.noop
             draft.uniqueKey = "key-\(number)"
-            _ = try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get()
+            _ = try store.submit([draft], allowUnknownTypes: false)[0].get()
         }
         #expect(store.problems.isEmpty)
         #expect(try store.submitNoops(100).contains { $0.shard(of: 2) == 0 })

@@ -18,9 +18,9 @@ import Testing
         #expect(try versions() == [2, 2])
         var draft = CommandDraft.noop
         draft.dependencies = [Dependency(on: ids[0])]
-        _ = try #require(store.submit([draft], allowUnknownTypes: false, now: .now).first).get()
+        _ = try #require(store.submit([draft], allowUnknownTypes: false).first).get()
         #expect(try versions()[shard] == 3 && versions()[1 - shard] == 2)
-        _ = try #require(store.submit([draft], allowUnknownTypes: false, now: .now).first).get()
+        _ = try #require(store.submit([draft], allowUnknownTypes: false).first).get()
     }
 
     @Test(arguments: [RunDirectory.Lock.coordinator, .seat(17)])
@@ -35,15 +35,15 @@ import Testing
             // As 0.1.0 does: the file, and no bytes.
             let held = try #require(try FileLock.attempt(fixture.data.run.lock(lock)))
             defer { withExtendedLifetime(held) {} }
-            let refused = try #require(store.submit([draft], allowUnknownTypes: false, now: .now).first)
+            let refused = try #require(store.submit([draft], allowUnknownTypes: false).first)
             let error = try #require(throws: StoreError.self) { try refused.get() }
             #expect(error.code == .overloaded && error.message.contains("release 0.1.0, process"), "\(error)")
-            #expect(throws: StoreError.self) { try store.submit(plan, allowUnknownTypes: false, now: .now) }
+            #expect(throws: StoreError.self) { try store.submit(plan, allowUnknownTypes: false) }
             #expect(try store.submitNoops(1).count == 1)
         }
         // A worker of this release holds both.
         let seat = try #require(try fixture.data.run.take(lock))
         defer { withExtendedLifetime(seat) {} }
-        _ = try store.submit(plan, allowUnknownTypes: false, now: .now)
+        _ = try store.submit(plan, allowUnknownTypes: false)
     }
 }

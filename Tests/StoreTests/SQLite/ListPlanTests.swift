@@ -23,9 +23,9 @@ import Testing
     private static func store(_ temporary: TemporaryStore) throws -> SQLiteStore {
         let store = try temporary.store(shards: 1)
         let ids = try store.submitNoops(50)
-        for id in ids.prefix(20) { _ = try store.cancel(id, reason: "no", now: .now) }
+        for id in ids.prefix(20) { _ = try store.cancel(id, reason: "no") }
         for (id, qos) in zip(ids.dropFirst(20), QualityOfService.allCases) {
-            _ = try store.requalify(id, qos: qos, now: .now)
+            _ = try store.requalify(id, qos: qos)
         }
         return store
     }
@@ -77,7 +77,7 @@ import Testing
         _ = try store.submitNoops(3000)
         var filter = CommandFilter()
         filter.reason = "wanted"
-        _ = try store.cancel(first, reason: "not Wanted", now: .now)
+        _ = try store.cancel(first, reason: "not Wanted")
         var pages = 0
         var found: [CommandID] = []
         var after: CommandID?

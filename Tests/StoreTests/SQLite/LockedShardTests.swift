@@ -14,7 +14,7 @@ import Testing
         let probes = try (0..<3).map { try SQLiteProbe(fixture.data.shard($0)) }
         for probe in probes { try probe.run("BEGIN IMMEDIATE") }
         for _ in 0..<20 {
-            let id = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get().id
+            let id = try store.submit([.noop], allowUnknownTypes: false)[0].get().id
             #expect(id.shard(of: 4) == 3)
         }
         for probe in probes { try probe.run("COMMIT") }
@@ -26,7 +26,7 @@ import Testing
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         async let submitted = Self.onThread("waits-for-lock") { () throws(StoreError) in
-            try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+            try store.submit([.noop], allowUnknownTypes: false)[0].get()
         }
         try await until("its waiting") { Self.isWaiting("waits-for-lock") }
         try probe.run("COMMIT")
@@ -41,7 +41,7 @@ import Testing
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         let error = #expect(throws: StoreError.self) {
-            try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
+            try store.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, timeout: .zero)
         }
         #expect(error?.code == .busy && error?.shard == 0)
         // The error of a timeout names the process that holds the lock.
@@ -79,7 +79,7 @@ import Testing
         bound.uniqueKey = key
         let drafts = [CommandDraft](repeating: .noop, count: 40) + [bound]
         async let submitted = Self.onThread("batch") {
-            store.submit(drafts, allowUnknownTypes: false, now: .now)
+            store.submit(drafts, allowUnknownTypes: false)
         }
         try await until("the others") { try store.counts()[.new] == 840 }
         try probe.run("COMMIT")
@@ -94,7 +94,7 @@ import Testing
         let shard = try #require(store.router.shard(of: draft))
         let probe = try SQLiteProbe(fixture.data.shard(shard))
         try probe.run("BEGIN IMMEDIATE")
-        async let submitted = Self.onThread("keyed") { store.submit([draft], allowUnknownTypes: false, now: .now) }
+        async let submitted = Self.onThread("keyed") { store.submit([draft], allowUnknownTypes: false) }
         try await until("its waiting") { Self.isWaiting("keyed") }
         try probe.run("COMMIT")
         let id = try await submitted[0].get().id
@@ -107,12 +107,12 @@ import Testing
         let ids = try store.submitNoops(40)
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "b"))
         for id in ids {
-            _ = try store.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1, now: .now)
+            _ = try store.apply([.claim(id, sent: true)], shard: id.shard(of: 4), seat: 1, epoch: 1)
         }
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead", now: .now) { _ in }
+            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead") { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         #expect(error?.code == .busy)
@@ -126,11 +126,11 @@ import Testing
     @Test func `an empty batch of writes tests whether a shard can be written to`() throws {
         let fixture = try TemporaryStore()
         let store = try fixture.store(shards: 1)
-        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero).isEmpty)
+        #expect(try store.apply([], shard: 0, seat: 1, epoch: 1, timeout: .zero).isEmpty)
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         #expect(throws: StoreError.self) {
-            try store.apply([], shard: 0, seat: 1, epoch: 1, now: .now, timeout: .zero)
+            try store.apply([], shard: 0, seat: 1, epoch: 1, timeout: .zero)
         }
         try probe.run("COMMIT")
     }

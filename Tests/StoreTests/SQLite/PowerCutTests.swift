@@ -48,17 +48,17 @@ import Testing
         var promises: [(CommandID, CommandStatus)] = []
         for round in 0..<40 {
             let drafts = [CommandDraft](repeating: .noop, count: random.number(in: 1..<20))
-            let ids = try store.submit(drafts, allowUnknownTypes: false, now: .now).map { try $0.get().id }
+            let ids = try store.submit(drafts, allowUnknownTypes: false).map { try $0.get().id }
             promises += ids.map { ($0, .new) }
             vfs.mark(promises.count)
             for shard in 0..<2 {
                 let mine = ids.filter { $0.shard(of: 2) == shard }
                 _ = try store.apply(
-                    mine.map { .claim($0, sent: true) }, shard: shard, seat: 1, epoch: 1, now: .now)
+                    mine.map { .claim($0, sent: true) }, shard: shard, seat: 1, epoch: 1)
                 promises += mine.map { ($0, .sent) }
                 vfs.mark(promises.count)
                 _ = try store.apply(
-                    mine.map { .end($0, claim: 1, .success(result: nil)) }, shard: shard, seat: 1, epoch: 1, now: .now)
+                    mine.map { .end($0, claim: 1, .success(result: nil)) }, shard: shard, seat: 1, epoch: 1)
                 promises += mine.map { ($0, .success) }
                 vfs.mark(promises.count)
             }
@@ -75,7 +75,7 @@ import Testing
         let vfs = RecordingVFS("sync-before-answer")
         let store = try SQLiteStore(directory: data, create: false, shardCount: 1, vfs: vfs.name)
         for number in 1...20 {
-            _ = try store.submit([.noop], allowUnknownTypes: false, now: .now)[0].get()
+            _ = try store.submit([.noop], allowUnknownTypes: false)[0].get()
             vfs.mark(number)
         }
         var unsynced = 0

@@ -120,7 +120,7 @@ import Testing
                 group.addTask {
                     try await BlockingPool.shared.run { () throws(StoreError) in
                         let store = try SQLiteStore(directory: fixture.data, shardCount: 4)
-                        for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
+                        for result in store.submit([.noop, .noop], allowUnknownTypes: false) {
                             _ = try result.get()
                         }
                     }

@@ -19,11 +19,11 @@ import Testing
         #expect(try first.events(shard: 0, after: 0, limit: 1000).map(\.transition.seq) == Array(1...60))
         #expect(try second.events(shard: 0, after: 0, limit: 1000).map(\.transition.id) == ids)
         try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
-        _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
+        _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1)
         // The cached claim of the first store is compared with the row that the second has changed.
-        try second.reap(seat: 1, epoch: 1, charges: true, started: nil, reason: "thought dead", now: .now) { _ in }
+        try second.reap(seat: 1, epoch: 1, charges: true, started: nil, reason: "thought dead") { _ in }
         let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
-        #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1, now: .now)[0] == .replaced)
+        #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1)[0] == .replaced)
         #expect(try first.command(ids[0])?.status == .new)
     }
 
@@ -81,7 +81,7 @@ import Testing
         let large = CommandDraft.noop.with {
             $0.payload = Array("\"\(String(repeating: "x", count: 900_000))\"".utf8)
         }
-        for _ in 0..<45 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
+        for _ in 0..<45 { _ = try store.submit([large], allowUnknownTypes: false)[0].get() }
         let grown = store.walSize(shard: 0)
         #expect(isHeld ? grown > 40_000_000 : grown < 40_000_000)
         #expect(try store.integrityCheck(shard: 0).isEmpty)
@@ -97,7 +97,7 @@ import Testing
         _ = try reader.number("SELECT count(*) FROM command")
         var refusal: StoreError?
         for _ in 0..<2000 where refusal == nil {
-            if case .failure(let error) = store.submit([.noop], allowUnknownTypes: false, now: .now)[0] {
+            if case .failure(let error) = store.submit([.noop], allowUnknownTypes: false)[0] {
                 refusal = error
             }
         }
@@ -138,7 +138,7 @@ import Testing
         let reader = try SQLiteProbe(fixture.data.shard(0))
         try reader.run("BEGIN")
         _ = try reader.number("SELECT count(*) FROM command")
-        for _ in 0..<80 { _ = try store.submit([large], allowUnknownTypes: false, now: .now)[0].get() }
+        for _ in 0..<80 { _ = try store.submit([large], allowUnknownTypes: false)[0].get() }
         func size() -> Int64 { FileState(walOf: fixture.data.shard(0)).bytes }
         #expect(size() > WALSize.truncatedSize)
         try reader.run("COMMIT")
@@ -156,7 +156,7 @@ import Testing
             try await BlockingPool.shared.run { () throws(StoreError) in
                 var count = 0
                 while !Task.isCancelled, count < 200 {
-                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
+                    for result in store.submit([.noop, .noop], allowUnknownTypes: false) {
                         _ = try result.get()
                     }
                     count += 1
@@ -252,12 +252,12 @@ import Testing
             _ = try store.apply(
                 ids.map { .end($0, claim: 1, .success(result: [1])) }, shard: 0, seat: 1, epoch: 1, now: now)
         }
-        try finish(try store.submitNoops(1000, now: .base), .base)
+        try finish(try store.at(.base) { try store.submitNoops(1000) }, .base)
         let writer = Task {
             try await BlockingPool.shared.run { () throws(StoreError) -> Int in
                 for _ in 0..<50 {
                     var ids: [CommandID] = []
-                    for result in store.submit([.noop, .noop], allowUnknownTypes: false, now: .now) {
+                    for result in store.submit([.noop, .noop], allowUnknownTypes: false) {
                         ids.append(try result.get().id)
                     }
                     try finish(ids, .now)

@@ -22,8 +22,10 @@ final class TemporaryStore: Sendable {
         return try store(shards: shards)
     }
 
+    /// A store with a clock that the test sets.
     func store(shards: Int = 4, walLimit: Int64? = nil) throws -> SQLiteStore {
-        try SQLiteStore(directory: data, create: true, shardCount: shards, vfs: nil, walLimit: walLimit)
+        try SQLiteStore(
+            directory: data, create: true, shardCount: shards, clock: SettableClock(), vfs: nil, walLimit: walLimit)
     }
 }
 
@@ -45,8 +47,8 @@ extension SQLiteStore {
     }
 
     /// Submits `count` no-ops.
-    func submitNoops(_ count: Int = 1, now: Timestamp = .now) throws -> [CommandID] {
-        try submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false, now: now)
+    func submitNoops(_ count: Int = 1) throws -> [CommandID] {
+        try submit([CommandDraft](repeating: .noop, count: count), allowUnknownTypes: false)
             .map { try $0.get().id }
     }
 }

@@ -104,7 +104,7 @@ struct UniqueKeyTortureTests {
             let submissions = try await withThrowingTaskGroup(of: Submission.self) { group in
                 for _ in 0..<8 {
                     // Each has a store of its own; they share only the files.
-                    let store = try SQLiteStore(directory: fixture.data, create: false)
+                    let store = try SQLiteStore(directory: fixture.data, create: false, clock: SettableClock())
                     group.addTask {
                         try await BlockingPool.shared.run { () throws(StoreError) -> Submission in
                             try store.submit([draft], allowUnknownTypes: false, now: now)[0].get()

@@ -11,16 +11,16 @@ protocol ForwardingStore: CommandStore {
 // MARK: SubmitStore
 
 extension ForwardingStore {
-    func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool, now: Timestamp) -> [Result<Submission, StoreError>] {
-        target.submit(drafts, allowUnknownTypes: allowUnknownTypes, now: now)
+    func submit(_ drafts: [CommandDraft], allowUnknownTypes: Bool) -> [Result<Submission, StoreError>] {
+        target.submit(drafts, allowUnknownTypes: allowUnknownTypes)
     }
-    func submit(_ flow: FlowPlan, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> FlowSubmission {
-        try target.submit(flow, allowUnknownTypes: allowUnknownTypes, now: now)
+    func submit(_ flow: FlowPlan, allowUnknownTypes: Bool) throws(StoreError) -> FlowSubmission {
+        try target.submit(flow, allowUnknownTypes: allowUnknownTypes)
     }
-    func open(_ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp) throws(StoreError) -> CommandID {
-        try target.open(batch, allowUnknownTypes: allowUnknownTypes, now: now)
+    func open(_ batch: BatchDraft, allowUnknownTypes: Bool) throws(StoreError) -> CommandID {
+        try target.open(batch, allowUnknownTypes: allowUnknownTypes)
     }
-    func seal(_ batch: CommandID, now: Timestamp) throws(StoreError) { try target.seal(batch, now: now) }
+    func seal(_ batch: CommandID) throws(StoreError) { try target.seal(batch) }
     func types() throws(StoreError) -> Set<String> { try target.types() }
     func record(types: Set<String>) throws(StoreError) { try target.record(types: types) }
 }
@@ -88,21 +88,21 @@ extension ForwardingStore {
     func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
         try target.takeReadyAgain(shard: shard, limit: limit)
     }
-    func promoteDue(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> (
+    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (
         ready: [ReadyCommand], next: Timestamp?
-    ) { try target.promoteDue(shard: shard, now: now, limit: limit) }
+    ) { try target.promoteDue(shard: shard, limit: limit) }
     func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try target.shiftBackoffs(shard: shard, by: jump, writtenBefore: writtenBefore)
     }
-    func clampWaits(shard: Int, now: Timestamp) throws(StoreError) { try target.clampWaits(shard: shard, now: now) }
+    func clampWaits(shard: Int) throws(StoreError) { try target.clampWaits(shard: shard) }
     func lastTurn(shard: Int, outside times: Range<Timestamp>) throws(StoreError) -> Int64 {
         try target.lastTurn(shard: shard, outside: times)
     }
-    func passedDeadlines(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Set<ReadyKey> {
-        try target.passedDeadlines(shard: shard, now: now, limit: limit)
+    func passedDeadlines(shard: Int, limit: Int) throws(StoreError) -> Set<ReadyKey> {
+        try target.passedDeadlines(shard: shard, limit: limit)
     }
-    func expire(shard: Int, now: Timestamp, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
-        try target.expire(shard: shard, now: now, limit: limit, causes: causes)
+    func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
+        try target.expire(shard: shard, limit: limit, causes: causes)
     }
     func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] { try target.claimed(shard: shard) }
     func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
@@ -111,8 +111,8 @@ extension ForwardingStore {
     func outbox(shard: Int, after number: Int64, limit: Int) throws(StoreError) -> [ShardMessage] {
         try target.outbox(shard: shard, after: number, limit: limit)
     }
-    func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects {
-        try target.receive(messages, shard: shard, now: now)
+    func receive(_ messages: [ShardMessage], shard: Int) throws(StoreError) -> Effects {
+        try target.receive(messages, shard: shard)
     }
     func remove(_ messages: [ShardMessage], shard: Int) throws(StoreError) { try target.remove(messages, shard: shard) }
     func countHeldBack(shard: Int, type: String, destination: Destination) throws(StoreError) -> Int {
@@ -130,41 +130,40 @@ extension ForwardingStore {
     func close(seat: Int, epoch: Int64) throws(StoreError) { try target.close(seat: seat, epoch: epoch) }
     func sessionReading() throws(StoreError) -> SessionReading { try target.sessionReading() }
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
-        try target.apply(writes, shard: shard, seat: seat, epoch: epoch, now: now(), timeout: timeout)
+        try target.apply(writes, shard: shard, seat: seat, epoch: epoch, timeout: timeout)
     }
-    func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
-        try target.settle(shard: shard, now: now, limit: limit)
+    func settle(shard: Int, limit: Int) throws(StoreError) -> Effects {
+        try target.settle(shard: shard, limit: limit)
     }
     func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String, now: Timestamp,
+        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
         released: (Effects) -> Void
     ) throws(StoreError) {
         try target.reap(
-            seat: seat, epoch: epoch, charges: charges, started: started, reason: reason, now: now, released: released)
+            seat: seat, epoch: epoch, charges: charges, started: started, reason: reason, released: released)
     }
 }
 
 // MARK: RequestStore
 
 extension ForwardingStore {
-    func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String, now: Timestamp) throws(StoreError)
+    func cancel(_ id: CommandID, ifNewest newest: Int64?, reason: String) throws(StoreError)
         -> CancelOutcome
-    { try target.cancel(id, ifNewest: newest, reason: reason, now: now) }
-    func cancel(_ ids: [CommandID], shard: Int, reason: String, now: Timestamp) throws(StoreError) -> Effects {
-        try target.cancel(ids, shard: shard, reason: reason, now: now)
+    { try target.cancel(id, ifNewest: newest, reason: reason) }
+    func cancel(_ ids: [CommandID], shard: Int, reason: String) throws(StoreError) -> Effects {
+        try target.cancel(ids, shard: shard, reason: reason)
     }
-    func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String, now: Timestamp) throws(StoreError)
+    func retry(_ id: CommandID, ifNewest newest: Int64?, by actor: String) throws(StoreError)
         -> Effects?
-    { try target.retry(id, ifNewest: newest, by: actor, now: now) }
-    func resolve(_ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String, now: Timestamp)
+    { try target.retry(id, ifNewest: newest, by: actor) }
+    func resolve(_ id: CommandID, ifNewest newest: Int64?, as status: CommandStatus, by actor: String)
         throws(StoreError) -> Effects?
-    { try target.resolve(id, ifNewest: newest, as: status, by: actor, now: now) }
-    func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService, now: Timestamp) throws(StoreError)
+    { try target.resolve(id, ifNewest: newest, as: status, by: actor) }
+    func requalify(_ id: CommandID, ifNewest newest: Int64?, qos: QualityOfService) throws(StoreError)
         -> Bool
-    { try target.requalify(id, ifNewest: newest, qos: qos, now: now) }
+    { try target.requalify(id, ifNewest: newest, qos: qos) }
 }
 
 // MARK: SettingStore
@@ -184,9 +183,9 @@ extension ForwardingStore {
 // MARK: PruningStore
 
 extension ForwardingStore {
-    func cleanUp(shard: Int, now: Timestamp, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
+    func cleanUp(shard: Int, limit: Int, _ cleanup: (Leftover) -> CommandDraft?) throws(StoreError)
         -> Int
-    { try target.cleanUp(shard: shard, now: now, limit: limit, cleanup) }
+    { try target.cleanUp(shard: shard, limit: limit, cleanup) }
     func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
         -> PruneResult
     { try target.prune(shard: shard, before: before, statuses: statuses, limit: limit) }
@@ -201,32 +200,32 @@ extension ForwardingStore {
         throws(StoreError)
     { try target.changeSchedule(name, body) }
     func fireSchedules(
-        shard: Int, _ scope: ScheduleScope, now: Timestamp, limit: Int,
-        _ decide: (StoredSchedule, ScheduledCommandState?) -> ScheduleDecision?
+        shard: Int, _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) -> ScheduleRound {
-        try target.fireSchedules(shard: shard, scope, now: now, limit: limit, decide)
+        try target.fireSchedules(shard: shard, scope, limit: limit, decide)
     }
 }
 
 // MARK: UploadStore
 
 extension ForwardingStore {
-    func apply(_ writes: [UploadWrite], shard: Int, now: Timestamp) throws(StoreError) -> [Result<
+    func apply(_ writes: [UploadWrite], shard: Int) throws(StoreError) -> [Result<
         UploadChange, StoreError
-    >] { try target.apply(writes, shard: shard, now: now) }
+    >] { try target.apply(writes, shard: shard) }
     func upload(_ id: CommandID) throws(StoreError) -> Upload? { try target.upload(id) }
     func upload(idempotencyKey: String) throws(StoreError) -> Upload? {
         try target.upload(idempotencyKey: idempotencyKey)
     }
-    func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
-        try target.holder(of: key, shardByte: shardByte, now: now)
+    func holder(of key: UniqueKey, shardByte: UInt8) throws(StoreError) -> CommandID? {
+        try target.holder(of: key, shardByte: shardByte)
     }
     func uploadBody(_ id: CommandID) throws(StoreError) -> [UInt8]? { try target.uploadBody(id) }
     func uploads(shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int) throws(StoreError)
         -> [Upload]
     { try target.uploads(shard: shard, state: state, order: order, after: after, limit: limit) }
-    func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
-        try target.dueUploads(shard: shard, now: now, limit: limit)
+    func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload] {
+        try target.dueUploads(shard: shard, limit: limit)
     }
     func storeID() throws(StoreError) -> String? { try target.storeID() }
 }

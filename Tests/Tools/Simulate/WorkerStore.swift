@@ -20,6 +20,7 @@ final class WorkerStore: ForwardingStore {
     }
 
     var shardCount: Int { store.shardCount }
+    var clock: any StoreClock { store.clock }
 
     var target: any CommandStore {
         process.requireLife()
@@ -27,8 +28,7 @@ final class WorkerStore: ForwardingStore {
     }
 
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, now: @autoclosure () -> Timestamp,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         process.requireLife()
         let fault = faults.next()
@@ -47,7 +47,7 @@ final class WorkerStore: ForwardingStore {
             throw StoreError(.failed, "simulated: the commit failed", shard: shard)
         }
         let outcomes = try faults.commit(
-            writes, to: store, shard: shard, session: (seat, epoch), now: now(), timeout: timeout)
+            writes, to: store, shard: shard, session: (seat, epoch), timeout: timeout)
         ledger.audit(shard: shard)
         if fault.diesAfter { process.dieHere() }
         simulation_sleep(fault.answerLatency.nanoseconds)
@@ -119,11 +119,11 @@ final class CommitFaults: Sendable {
     /// One transaction, without the rule that is broken.
     func commit(
         _ writes: [ExecutionWrite], to store: MemoryStore, shard: Int, session: (seat: Int, epoch: Int64),
-        now: Timestamp, timeout: Duration
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         func apply(_ writes: [ExecutionWrite]) throws(StoreError) -> CommitOutcome {
             try store.apply(
-                writes, shard: shard, seat: session.seat, epoch: session.epoch, now: now, timeout: timeout)
+                writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
         }
         let made = try apply(writes)
         guard let broken else { return made }

@@ -32,15 +32,16 @@ struct Workload {
     // MARK: Producers
 
     /// About three commands.
-    mutating func submit(now: Timestamp) {
+    mutating func submit() {
+        let now = store.clock.now()
         if plan.features.contains(.flows), random.chance(0.2) { return submitFlow(now) }
         if plan.features.contains(.batches), random.chance(0.2) { return openBatch(now) }
         let drafts = (0..<random.number(1...5)).map { _ in draft(now) }
-        for (draft, result) in zip(drafts, store.submit(drafts, allowUnknownTypes: false, now: now)) {
+        for (draft, result) in zip(drafts, store.submit(drafts, allowUnknownTypes: false)) {
             accept(result.map(\.id))
             guard draft.uniqueKey != nil, case .success(let first) = result, random.chance(0.5) else { continue }
             // The answer was lost, and the producer repeats the submit.
-            let again = store.submit([draft], allowUnknownTypes: false, now: now)[0]
+            let again = store.submit([draft], allowUnknownTypes: false)[0]
             guard case .success(let second) = again, second.id != first.id else { continue }
             ledger.require(
                 Violation(oracle: "O2", id: first.id, words: "a second submit of its unique key made \(second.id)"))
@@ -110,7 +111,7 @@ struct Workload {
         }
         guard let flowPlan = try? FlowPlan(flow) else { return ledger.count("refused submits") }
         do throws(StoreError) {
-            ledger.acknowledged(try store.submit(flowPlan, allowUnknownTypes: false, now: now).submission.id)
+            ledger.acknowledged(try store.submit(flowPlan, allowUnknownTypes: false).submission.id)
             ledger.count("flows")
         } catch {
             ledger.count("refused submits")
@@ -121,26 +122,26 @@ struct Workload {
         var batch = BatchDraft("batch")
         if random.chance(0.4) { batch.callbacks = [.init(on: .end, draft(now, isPart: true))] }
         do throws(StoreError) {
-            let id = try store.open(batch, allowUnknownTypes: false, now: now)
+            let id = try store.open(batch, allowUnknownTypes: false)
             ledger.acknowledged(id)
             openBatches.append(id)
             ledger.count("batches")
         } catch {
             ledger.count("refused submits")
         }
-        if openBatches.count > 2 { seal(openBatches.removeFirst(), now) }
+        if openBatches.count > 2 { seal(openBatches.removeFirst()) }
     }
 
-    private func seal(_ batch: CommandID, _ now: Timestamp) { try? store.seal(batch, now: now) }
+    private func seal(_ batch: CommandID) { try? store.seal(batch) }
 
     /// The producers have submitted everything, and a person retries a half of what has failed.
-    mutating func finish(now: Timestamp) -> Effects {
-        for batch in openBatches { seal(batch, now) }
+    mutating func finish() -> Effects {
+        for batch in openBatches { seal(batch) }
         openBatches = []
         var effects = Effects()
         guard plan.rate(.retry) > 0 else { return effects }
         for row in store.allCommands() where row.status == .cancelled || row.status == .tooManyTimes {
-            if random.chance(0.5), let made = retry(row.id, now: now) { effects.append(made) }
+            if random.chance(0.5), let made = retry(row.id) { effects.append(made) }
         }
         return effects
     }
@@ -148,33 +149,33 @@ struct Workload {
     // MARK: People
 
     /// - Returns: the effects, nil where nothing has changed.
-    mutating func cancel(now: Timestamp) -> Effects? {
+    mutating func cancel() -> Effects? {
         guard let id = pick([.new, .blocked, .queued, .sent, .error, .inDoubt]) else { return nil }
         ledger.count("cancellations")
-        return (try? store.cancel(id, reason: "cancelled by a person", now: now))?.effects
+        return (try? store.cancel(id, reason: "cancelled by a person"))?.effects
     }
 
-    mutating func retry(now: Timestamp) -> Effects? {
+    mutating func retry() -> Effects? {
         guard let id = pick([.cancelled, .tooManyTimes, .error, .inDoubt]) else { return nil }
-        return retry(id, now: now)
+        return retry(id)
     }
 
-    private mutating func retry(_ id: CommandID, now: Timestamp) -> Effects? {
+    private mutating func retry(_ id: CommandID) -> Effects? {
         guard let row = store.command(id) else { return nil }
-        if row.status == .inDoubt { return resolve(id, now: now) }
+        if row.status == .inDoubt { return resolve(id) }
         let effects =
             row.type == CommandType.batch
-            ? try? store.retryMembers(of: id, by: "a person", now: now).effects : try? store.retry(id, now: now)
+            ? try? store.retryMembers(of: id, by: "a person").effects : try? store.retry(id)
         guard let effects else { return nil }
         ledger.count("retries")
         if effects.events.contains(where: { $0.transition.id != id }) { ledger.count("revivals") }
         return effects
     }
 
-    mutating func requalify(now: Timestamp) {
+    mutating func requalify() {
         let qos = random.pick(QualityOfService.allCases) ?? .default
         guard let id = random.pick(ledger.acknowledged) else { return }
-        _ = try? store.requalify(id, qos: qos, now: now)
+        _ = try? store.requalify(id, qos: qos)
     }
 
     /// A command with one of these statuses, where there is one; now and then any other.
@@ -184,18 +185,18 @@ struct Workload {
         return random.pick(likely.isEmpty || random.chance(0.1) ? all : likely)?.id
     }
 
-    private mutating func resolve(_ id: CommandID, now: Timestamp) -> Effects? {
+    private mutating func resolve(_ id: CommandID) -> Effects? {
         ledger.count("resolved")
-        return try? store.resolve(id, as: random.pick([.success, .new, .cancelled]) ?? .new, now: now)
+        return try? store.resolve(id, as: random.pick([.success, .new, .cancelled]) ?? .new)
     }
 
     /// Settles commands that wait for a person: those in doubt, and those that hold their ordering key.
-    mutating func settleAll(now: Timestamp) -> Effects {
+    mutating func settleAll() -> Effects {
         var effects = Effects()
         for row in store.allCommands() {
-            if row.status == .inDoubt, let made = resolve(row.id, now: now) { effects.append(made) }
+            if row.status == .inDoubt, let made = resolve(row.id) { effects.append(made) }
             if row.status == .tooManyTimes, row.orderingKey != nil,
-                let made = try? store.cancel(row.id, reason: "cancelled by a person", now: now)
+                let made = try? store.cancel(row.id, reason: "cancelled by a person")
             {
                 effects.append(made.effects)
             }
@@ -204,7 +205,8 @@ struct Workload {
     }
 
     /// Removes commands that have ended some time ago.
-    mutating func prune(now: Timestamp) {
+    mutating func prune() {
+        let now = store.clock.now()
         let before = Timestamp(milliseconds: now.milliseconds - Int64(random.number(1...60_000)))
         for shard in 0..<store.shardCount {
             _ = try? store.prune(

@@ -8,16 +8,16 @@ extension World {
     /// Makes commands ready, carries messages, and offers what may run.
     /// - Returns: when the next command is due.
     func sweep() -> Duration? {
-        let wall = Timestamp.now
+        let wall = store.clock.now()
         var due: [Timestamp] = []
         for shard in 0..<store.shardCount {
-            if let next = (try? store.promoteDue(shard: shard, now: wall, limit: 100))?.next { due.append(next) }
-            if let expiry = try? store.expire(shard: shard, now: wall, limit: 100) {
+            if let next = (try? store.promoteDue(shard: shard, limit: 100))?.next { due.append(next) }
+            if let expiry = try? store.expire(shard: shard, limit: 100) {
                 tell(expiry.effects.requests)
                 if let next = expiry.next { due.append(next) }
             }
-            if let effects = try? store.settle(shard: shard, now: wall, limit: 10) { tell(effects.requests) }
-            if let round = try? store.carryMessages(from: shard, except: [], now: wall) { tell(round.effects.requests) }
+            if let effects = try? store.settle(shard: shard, limit: 10) { tell(effects.requests) }
+            if let round = try? store.carryMessages(from: shard, except: []) { tell(round.effects.requests) }
             tell((try? store.cancellationRequests(shard: shard)) ?? [])
         }
         auditShards()

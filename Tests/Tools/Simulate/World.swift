@@ -90,13 +90,13 @@ final class World {
 
         faults.calm()
         simulation_set_stalls(0, 0)
-        tell(workload.finish(now: .now).requests)
+        tell(workload.finish().requests)
         auditShards()
         let end = now + Self.bound
         while now < end, !isAtRest {
             // A worker that was told a lie about a commit may hold a claim that it has given up. Its death heals that.
             for worker in workers where worker.process.needsRestart { kill(worker) }
-            tell(workload.settleAll(now: .now).requests)
+            tell(workload.settleAll().requests)
             turn(until: min(now + .seconds(30), end))
         }
         ledger.auditAll(isSettled: true)
@@ -149,14 +149,14 @@ final class World {
 
     private func perform(_ action: Action) {
         switch action {
-        case .submit: if !faults.hasCalmed { workload.submit(now: .now) }
+        case .submit: if !faults.hasCalmed { workload.submit() }
         case .second: second()
         case .reap(let worker): reap(worker)
         case .start: start()
         case .arrive(let writes, let shard, let epoch):
             ledger.count("late commits")
             _ = try? faults.commit(
-                writes, to: store, shard: shard, session: (Self.seat, epoch), now: .now, timeout: .zero)
+                writes, to: store, shard: shard, session: (Self.seat, epoch), timeout: .zero)
         }
         auditShards()
     }
@@ -171,13 +171,13 @@ final class World {
             worker.process.die()
         }
         if happens(.forgetting) { for worker in workers { worker.offered = [] } }
-        if happens(.cancel) { tell(workload.cancel(now: .now)?.requests ?? []) }
-        if happens(.retry) { tell(workload.retry(now: .now)?.requests ?? []) }
-        if happens(.requalify) { workload.requalify(now: .now) }
+        if happens(.cancel) { tell(workload.cancel()?.requests ?? []) }
+        if happens(.retry) { tell(workload.retry()?.requests ?? []) }
+        if happens(.requalify) { workload.requalify() }
         if happens(.release) { release() }
         // Its transitions go with a command.
         auditShards()
-        if happens(.prune) { workload.prune(now: .now) }
+        if happens(.prune) { workload.prune() }
         if broken == .reap, random.chance(0.1), let worker = random.pick(workers) { release(of: worker) }
     }
 
@@ -193,7 +193,7 @@ final class World {
         simulation_set_process(Int32(process.number))
         defer { simulation_set_process(0) }
         let local = try? LocalWorker(
-            store: own, registry: OperationRegistry(operations), epoch: process.epoch, clock: { .now },
+            store: own, registry: OperationRegistry(operations), epoch: process.epoch,
             observer: QuietObserver(), logger: Logger(label: "simulate") { _ in SwiftLogNoOpLogHandler() })
         if let local { workers.append(SimulatedWorker(process, local)) }
     }
@@ -226,7 +226,7 @@ final class World {
     private func release(of worker: SimulatedWorker, _ started: StartedExecutions? = nil) {
         store.reap(
             seat: Self.seat, epoch: worker.process.epoch, charges: random.chance(0.8), started: started,
-            reason: "its worker died", now: .now
+            reason: "its worker died"
         ) { tell($0.requests) }
     }
 

@@ -92,7 +92,7 @@ struct UploadEngineTests {
                 try await receiver.flush()
                 // As `sluice uploads remove` does.
                 let end = UploadWrite.end(upload.id, reason: "removed", due: nil)
-                _ = try rig.store.apply([end], shard: upload.id.shard(of: 2), now: rig.now)
+                _ = try rig.store.apply([end], shard: upload.id.shard(of: 2))
             }
         }
         #expect(error.code == .gone && error.message.contains("removed"), "\(error)")
@@ -260,7 +260,7 @@ struct UploadEngineTests {
         // Its own idempotency key finds an upload before that.
         let keyed = try await uploadError { try await engine.create("key", length: 1, key: "k") }
         #expect(keyed.code == .uniqueKeyTaken(holder: first.id))
-        _ = try rig.store.cancel([first.id], shard: first.id.shard(of: 2), reason: "test", now: rig.now)
+        _ = try rig.store.cancel([first.id], shard: first.id.shard(of: 2), reason: "test")
         let next = try await engine.create("key", length: 1, key: "k")
         try await engine.send([1], to: next.id, at: 0)
         #expect(try await engine.create("key", length: 1, key: "k").id == next.id)

@@ -77,7 +77,7 @@ struct UploadLogTests {
         // As `sluice uploads remove` does.
         let removed = try await engine.create(Self.facts("c"), length: 4, key: nil)
         let writes: [UploadWrite] = [.end(removed.id, reason: "removed by a person", due: nil), .dropBytes(removed.id)]
-        _ = try rig.store.apply(writes, shard: removed.id.shard(of: 2), now: rig.now)
+        _ = try rig.store.apply(writes, shard: removed.id.shard(of: 2))
         rig.advance(.seconds(8 * 86_400))
         while await engine.tidy() > 0 {}
         let endings = Dictionary(lines.all.map { ("\($0["upload"]!)", "\($0["ending"]!)") }) { "\($0) and \($1)" }

@@ -15,7 +15,7 @@ final class UploadRig: Sendable {
     let spool: SpoolDirectory
     let rules: TestRules
     let limits: UploadLimits
-    private let time = Mutex(Timestamp(milliseconds: 1_800_000_000_000))
+    private let clock = SettableClock(at: Timestamp(milliseconds: 1_800_000_000_000))
     private let hints = Mutex<[CommandID]>([])
 
     init(
@@ -26,8 +26,9 @@ final class UploadRig: Sendable {
         self.spool = SpoolDirectory(path: try spool ?? directory.makeDirectory("spool"))
         store =
             isDurable
-            ? try SQLiteStore(directory: DataDirectory(path: "\(directory.path)/data"), shardCount: 2)
-            : MemoryStore(shardCount: 2)
+            ? try SQLiteStore(
+                directory: DataDirectory(path: "\(directory.path)/data"), shardCount: 2, clock: clock)
+            : MemoryStore(shardCount: 2, clock: clock)
         self.rules = rules
         var limits = UploadLimits()
         limits.minFree = 0
@@ -38,8 +39,8 @@ final class UploadRig: Sendable {
     deinit { directory.remove() }
 
     var hinted: [CommandID] { hints.withLock { $0 } }
-    var now: Timestamp { time.withLock { $0 } }
-    func advance(_ duration: Duration) { time.withLock { $0 = $0 + duration } }
+    var now: Timestamp { clock.now() }
+    func advance(_ duration: Duration) { clock.advance(by: duration) }
 
     /// A new engine, as after a start of the door.
     /// - Parameter rules: of another configuration; nil: those of the rig.
@@ -48,7 +49,7 @@ final class UploadRig: Sendable {
     ) -> UploadEngine {
         UploadEngine(
             store: store, spool: spool, limits: limits, rules: rules ?? self.rules, admission: admission,
-            logger: logger, clock: { self.now }, hint: { ids in self.hints.withLock { $0 += ids } })
+            logger: logger, hint: { ids in self.hints.withLock { $0 += ids } })
     }
 
     /// Lets the commands succeed, as a worker does.
@@ -56,7 +57,7 @@ final class UploadRig: Sendable {
         try store.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 2, bootID: "boot"))
         for id in ids {
             let writes: [ExecutionWrite] = [.claim(id, sent: true), .end(id, claim: 1, .success(result: nil))]
-            _ = try store.apply(writes, shard: id.shard(of: 2), seat: 1, epoch: 1, now: now, timeout: .seconds(1))
+            _ = try store.apply(writes, shard: id.shard(of: 2), seat: 1, epoch: 1, timeout: .seconds(1))
         }
     }
 

@@ -27,7 +27,7 @@ struct UploadSpaceTests {
         #expect(try await uploadError { try await next.create(length: 2) }.code == .noSpace)
         // As `sluice uploads remove` does.
         let writes = [UploadWrite.end(second.id, reason: "removed", due: nil), .dropBytes(second.id)]
-        _ = try rig.store.apply(writes, shard: second.id.shard(of: 2), now: rig.now)
+        _ = try rig.store.apply(writes, shard: second.id.shard(of: 2))
         try FileManager.default.removeItem(atPath: rig.spool.file(of: second.id))
         _ = await next.tidy()
         let third = try await next.create(length: 40)

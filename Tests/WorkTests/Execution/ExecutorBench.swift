@@ -64,7 +64,7 @@ final class Bench: Sendable {
                     let writes = gather()
                     if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed", shard: shard) }
                     return try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, now: .now, timeout: timeout)
+                        writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
                 }, deliver: { executor.committed($0, shard: shard) })
         }
     }
@@ -74,7 +74,7 @@ final class Bench: Sendable {
     ) throws -> CommandID {
         let draft = CommandDraft(
             type: type, payload: Array("{}".utf8), destination: destination, qos: qos, idempotent: idempotent)
-        return try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+        return try store.submit([draft], allowUnknownTypes: false)[0].get().id
     }
 
     func offer(_ id: CommandID, _ type: String, qos: QualityOfService = .default) {
@@ -95,7 +95,7 @@ final class Bench: Sendable {
     }
 
     func cancel(_ id: CommandID) throws {
-        guard case .requested(let effects) = try store.cancel(id, reason: "by a test", now: .now),
+        guard case .requested(let effects) = try store.cancel(id, reason: "by a test"),
             let row = effects.requests.first
         else { return }
         var control = ControlState()
@@ -107,12 +107,11 @@ final class Bench: Sendable {
     func replace(_ id: CommandID) throws {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(
-            seat: session.seat, epoch: session.epoch, charges: false, started: nil, reason: "lost", now: .now,
+            seat: session.seat, epoch: session.epoch, charges: false, started: nil, reason: "lost",
             released: { _ in })
         try store.open(other)
         _ = try store.apply(
-            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch,
-            now: .now)
+            [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch)
     }
 
     func close() async { for committer in committers { await committer.close() } }

@@ -257,7 +257,7 @@ import Wire
         let reference = draft("b", #"{"file":{"$result":"a/path"}}"#)
         let flow = FlowDraft(
             "test", nodes: [FlowNode("a", draft("a", "{}")), FlowNode("b", reference, after: ["a": .success])])
-        let id = try bench.store.submit(FlowPlan(flow), allowUnknownTypes: false, now: .now).submission.id
+        let id = try bench.store.submit(FlowPlan(flow), allowUnknownTypes: false).submission.id
         let nodes = try bench.store.flowNodes(id, after: 0, limit: 9).map(\.command.id)
         bench.offer(nodes[0], "a")
         try await bench.reach(.success, nodes[0])

@@ -35,14 +35,14 @@ import Testing
                 nodes: [
                     FlowNode("a", noop), FlowNode("b", noop), FlowNode("c", draft, after: ["a": .success, "b": .end]),
                 ]))
-        let flow = try store.submit(plan, allowUnknownTypes: false, now: .now).submission.id
+        let flow = try store.submit(plan, allowUnknownTypes: false).submission.id
         try store.open(Session(seat: 0, epoch: 1, pid: 1, startTime: 1, bootID: "test"))
         let nodes = try store.flowNodes(flow, after: 0, limit: 9)
         for (node, result) in zip(nodes, [a, b]) {
             let id = node.command.id
             _ = try store.apply(
                 [.claim(id, sent: true), .end(id, claim: 1, .success(result: result.map { Array($0.utf8) }))], shard: 0,
-                seat: 0, epoch: 1, now: .now, timeout: .seconds(1))
+                seat: 0, epoch: 1, timeout: .seconds(1))
         }
         let command = try #require(try store.command(nodes[2].command.id))
         return String(decoding: try resolved(command, payload), as: UTF8.self)
@@ -94,7 +94,7 @@ import Testing
     @Test func `the payload of a command that waits for no other is data`() throws {
         let payload = #"{"x":{"$result":"a"}}"#
         let draft = CommandDraft(type: "noop", payload: Array(payload.utf8), destination: .none, idempotent: true)
-        let id = try #require(store.submit([draft], allowUnknownTypes: false, now: .now).first).get().id
+        let id = try #require(store.submit([draft], allowUnknownTypes: false).first).get().id
         let command = try #require(try store.command(id))
         #expect(try resolved(command, payload) == Array(payload.utf8))
     }

@@ -17,7 +17,7 @@ import Testing
         let spool = try place.makeDirectory("uploads")
         var upload = Upload(id: CommandID(), length: 3, facts: UploadFacts(origin: .tus), createdAt: .now)
         upload.storage = .file
-        _ = try store.apply([.create(upload)], shard: 0, now: .now)[0].get()
+        _ = try store.apply([.create(upload)], shard: 0)[0].get()
         let sources = SpooledUploads(store, directory: spool)
         let file = "\(spool)/\(upload.id)"
         let payload = Array(#"{"file": "\#(file)"}"#.utf8)

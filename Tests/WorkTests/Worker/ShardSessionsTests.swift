@@ -15,7 +15,7 @@ import Testing
         let id = try {
             let store = try SQLiteStore(directory: data, shardCount: 1)
             let draft = CommandDraft(type: "noop", payload: Array("{}".utf8), destination: .none, idempotent: true)
-            let id = try store.submit([draft], allowUnknownTypes: false, now: .now)[0].get().id
+            let id = try store.submit([draft], allowUnknownTypes: false)[0].get().id
             _ = try store.checkpoint(shard: 0)
             return id
         }()
@@ -31,7 +31,7 @@ import Testing
         #expect(error?.code == .corrupt)
         try whole.write(to: file)
         try sessions.open(0)
-        let outcome = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1, now: .now)
+        let outcome = try store.apply([.claim(id, sent: true)], shard: 0, seat: 1, epoch: 1)
         guard case .claimed = outcome[0] else {
             Issue.record("refused: \(outcome[0])")
             return

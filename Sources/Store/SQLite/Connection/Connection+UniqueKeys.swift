@@ -29,9 +29,9 @@ extension Connection {
     /// See ``ClockHold``. Called within a transaction of this shard. The first shard has the setting, and is not entered
     /// twice.
     var isClockHeld: Bool {
-        guard let clock else { return false }
-        guard shard == 0 else { return clock.isHeld() }
-        return clock.isHeld { () throws(StoreError) in try clockHold() }
+        guard let clockTrust else { return false }
+        guard shard == 0 else { return clockTrust.isHeld() }
+        return clockTrust.isHeld { () throws(StoreError) in try clockHold() }
     }
 
     func clockHold() throws(StoreError) -> ClockHold? {

@@ -39,7 +39,7 @@ final class Connection: @unchecked Sendable {
     /// The locks of the processes that use the store; nil for a file that no other process uses.
     var run: RunDirectory?
     /// Of the store; nil for a file that no other process uses.
-    var clock: ClockTrust?
+    var clockTrust: ClockTrust?
     /// Programs that do not know of relations are kept from the shard.
     var isForRelations = false
     /// When the file was copied, where it is a backup. Then it can only be read.

@@ -1,9 +1,8 @@
 package import Commands
 
 extension SQLiteStore {
-    package func open(
-        _ batch: BatchDraft, allowUnknownTypes: Bool, now: Timestamp
-    ) throws(StoreError) -> CommandID {
+    package func open(_ batch: BatchDraft, allowUnknownTypes: Bool) throws(StoreError) -> CommandID {
+        let now = clock.now()
         let limits = LimitCheck(batch.callbacks.map(\.draft), in: self)
         if let problem = batch.problem ?? batch.callbacks.lazy.compactMap({ limits.problem(of: $0.draft) }).first {
             throw problem
@@ -29,7 +28,7 @@ extension SQLiteStore {
         }.get()
     }
 
-    package func seal(_ batch: CommandID, now: Timestamp) throws(StoreError) {
+    package func seal(_ batch: CommandID) throws(StoreError) {
         guard let command = try command(batch), command.type == CommandType.batch else {
             throw StoreError.noBatch(batch)
         }
@@ -72,10 +71,10 @@ extension SQLiteStore {
         }
     }
 
-    package func receive(_ messages: [ShardMessage], shard: Int, now: Timestamp) throws(StoreError) -> Effects {
+    package func receive(_ messages: [ShardMessage], shard: Int) throws(StoreError) -> Effects {
         try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             if let problem = try connection.prepareForRelations() { throw problem }
-            var settlements = Settlements(connection, shard: connection.shard, now: now)
+            var settlements = Settlements(connection, shard: connection.shard, now: clock.now())
             try settlements.receive(messages)
             return settlements.effects
         }

@@ -1,9 +1,8 @@
 package import Commands
 
 extension SQLiteStore {
-    package func submit(
-        _ plan: FlowPlan, allowUnknownTypes: Bool, now: Timestamp
-    ) throws(StoreError) -> FlowSubmission {
+    package func submit(_ plan: FlowPlan, allowUnknownTypes: Bool) throws(StoreError) -> FlowSubmission {
+        let now = clock.now()
         let draft = plan.draft
         if let problem = draft.problem ?? plan.problem ?? plan.timeProblem(now: now) { throw problem }
         try LimitCheck(plan.drafts, in: self).check(plan)
@@ -31,7 +30,7 @@ extension SQLiteStore {
     /// Whether each shard can be used, as far as known.
     var usable: [Bool] { shards.map { $0.problem == nil } }
 
-    package func settle(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> Effects {
+    package func settle(shard: Int, limit: Int) throws(StoreError) -> Effects {
         let shard = try self.shard(shard)
         let isLeft = try shard.use { connection throws(StoreError) in
             guard connection.version >= 3 else { return false }
@@ -39,7 +38,7 @@ extension SQLiteStore {
         }
         guard isLeft else { return Effects() }
         return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
-            try connection.settlePostponed(now: now, limit: limit)
+            try connection.settlePostponed(now: clock.now(), limit: limit)
         }
     }
 }

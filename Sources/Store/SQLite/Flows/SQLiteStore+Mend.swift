@@ -1,7 +1,7 @@
-package import Commands
+internal import Commands
 
 extension SQLiteStore {
-    package func mend(shard number: Int, now: Timestamp) throws(StoreError) -> ShardMend {
+    package func mend(shard number: Int) throws(StoreError) -> ShardMend {
         guard try !relationProblems(shard: number).isEmpty else { return ShardMend() }
         return try shard(number).write { connection throws(StoreError) in
             var result = ShardMend()
@@ -21,7 +21,7 @@ extension SQLiteStore {
                     WHERE status = \(cell.status.rawValue) AND qos = \(cell.qos.rawValue)
                     """)
             }
-            var mend = RelationMend(connection, shard: number, now: now)
+            var mend = RelationMend(connection, shard: number, now: clock.now())
             try mend.run()
             result.changes += mend.changes
             var check = RelationCheck(connection)

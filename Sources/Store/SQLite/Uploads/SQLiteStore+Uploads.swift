@@ -2,8 +2,9 @@ package import Commands
 
 extension SQLiteStore {
     package func apply(
-        _ writes: [UploadWrite], shard number: Int, now: Timestamp
+        _ writes: [UploadWrite], shard number: Int
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
+        let now = clock.now()
         // Checked before the transaction begins, because other writers wait for its end.
         let checks = writes.map { $0.check(in: self, shard: number) }
         let shard = try self.shard(number)
@@ -35,11 +36,11 @@ extension SQLiteStore {
         return nil
     }
 
-    package func holder(of key: UniqueKey, shardByte: UInt8, now: Timestamp) throws(StoreError) -> CommandID? {
+    package func holder(of key: UniqueKey, shardByte: UInt8) throws(StoreError) -> CommandID? {
         try shard(router.shard(of: shardByte)).use { connection throws(StoreError) in
             let found = try connection.statement(.byUniqueKey, key.type, key.orderingKey, key.key)
                 .first(UniqueKeyHolder.init)
-            guard let found, !found.hasLapsed(at: now) || connection.isClockHeld else { return nil }
+            guard let found, !found.hasLapsed(at: clock.now()) || connection.isClockHeld else { return nil }
             return found.id
         }
     }
@@ -74,9 +75,9 @@ extension SQLiteStore {
         } ?? []
     }
 
-    package func dueUploads(shard: Int, now: Timestamp, limit: Int) throws(StoreError) -> [Upload] {
+    package func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload] {
         try readUploads(shard) { connection throws(StoreError) in
-            try connection.statement(.dueUploads, now, limit).rows(Upload.init)
+            try connection.statement(.dueUploads, clock.now(), limit).rows(Upload.init)
         } ?? []
     }
 
