@@ -1,6 +1,6 @@
 /// Work on the usable shards of a store. A shard that is damaged, foreign or missing must not stop the
 /// others.
-extension CommandStore {
+extension ShardedStore {
     /// Runs `body`, which uses one shard.
     /// - Returns: nil where the shard is unusable (``StoreError/Code/makesShardUnusable``).
     @discardableResult
@@ -12,7 +12,9 @@ extension CommandStore {
             return nil
         }
     }
+}
 
+extension CommandStore {
     /// Opens a session in every usable shard.
     package func open(_ session: Session) throws(StoreError) {
         for shard in 0..<shardCount { try ifUsable { () throws(StoreError) in try open(session, shard: shard) } }

@@ -15,7 +15,7 @@ struct TransitionEventTests {
     private func stored(_ rig: Rig) throws -> Set<String> {
         var all: Set<String> = []
         for shard in 0..<rig.store.shardCount {
-            for event in try rig.store.events(shard: shard, after: 0, limit: 1_000_000) {
+            for event in try rig.store.events(shard: shard, after: 0, limit: 1_000_000).events {
                 all.insert("\(shard)/\(event.transition.seq)")
             }
         }

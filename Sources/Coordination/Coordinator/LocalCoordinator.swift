@@ -118,6 +118,6 @@ package struct LocalCoordinator: Sendable {
 
     /// The next transitions after a number, for monitors.
     package func events(after seq: Int64) throws(StoreError) -> [StatusEvent] {
-        try store.events(shard: Self.shard, after: seq, limit: Self.batch)
+        try store.events(shard: Self.shard, after: seq, limit: Self.batch).events
     }
 }

@@ -28,7 +28,7 @@ struct RecoveredState: Sendable {
         }
         let seqs = newest
         let times: [Timestamp?] = try store.mapShards(or: nil) { (shard: Int) throws(StoreError) -> Timestamp? in
-            let events = try store.events(shard: shard, after: seqs[shard] - 1, limit: 1)
+            let events = try store.events(shard: shard, after: seqs[shard] - 1, limit: 1).events
             return events.last?.transition.at
         }
         clockHold = ClockHold(atStart: times.compactMap(\.self).max(), wall: store.clock.now(), now: .now)

@@ -66,13 +66,13 @@ final class Sweeper {
     }
 
     private func sweepKeys(of shard: Int) {
-        store.read("Ready commands cannot be looked for") { store throws(StoreError) in
+        store.read("Ready commands cannot be looked for") {
+            store throws(StoreError) -> (Int64, Set<ReadyKey>, [ReadyCommand]) in
             let newest = try store.lastTransition(shard: shard)
             let keys = try store.readyKeys(shard: shard)
-            let commands =
-                keys.count > SweepPlan.fewKeys
-                ? try Self.changed(store, shard: shard, after: max(newest - Self.maxNewest, 0)) : []
-            return (newest, keys, commands)
+            guard keys.count > SweepPlan.fewKeys else { return (newest, keys, []) }
+            let changes = try Self.changes(store, shard: shard, after: max(newest - Self.maxNewest, 0))
+            return (min(newest, changes.complete), keys, changes.ready)
         } then: { [self] newest, keys, commands in
             finish(shard)
             let now = MonotonicTime.now
@@ -90,7 +90,8 @@ final class Sweeper {
             let newest = try store.lastTransition(shard: shard)
             guard newest > after else { return (after, []) }
             guard newest - after <= Int64(SweepPlan.maxChanges) else { return nil }
-            return (newest, try Self.changed(store, shard: shard, after: after))
+            let changes = try Self.changes(store, shard: shard, after: after)
+            return (min(newest, changes.complete), changes.ready)
         } then: { [self] found in
             guard let (newest, commands) = found else { return sweepKeys(of: shard) }
             finish(shard)
@@ -101,13 +102,13 @@ final class Sweeper {
         }
     }
 
-    /// The ready commands among those that changed after a transition.
-    private static func changed(
+    /// The ready commands among those that changed after a transition, and the number up to which the changes are complete.
+    private static func changes(
         _ store: any CommandStore, shard: Int, after: Int64
-    ) throws(StoreError) -> [ReadyCommand] {
-        let events = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)
-        let ids = Set(events.map(\.transition).filter { $0.status == .new || $0.status == .error }.map(\.id))
-        return try store.ready(shard: shard, ids: Array(ids))
+    ) throws(StoreError) -> (complete: Int64, ready: [ReadyCommand]) {
+        let page = try store.events(shard: shard, after: after, limit: SweepPlan.maxChanges)
+        let ids = Set(page.events.map(\.transition).filter { $0.status == .new || $0.status == .error }.map(\.id))
+        return (page.complete, try store.ready(shard: shard, ids: Array(ids)))
     }
 
     private func finish(_ shard: Int) {

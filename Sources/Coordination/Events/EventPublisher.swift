@@ -63,11 +63,11 @@ final class EventPublisher {
             dirtyShards.remove(shard)
             store.read("Transitions cannot be read") { store throws(StoreError) in
                 try store.events(shard: shard, after: after, limit: Self.batch)
-            } then: { [self] events in
+            } then: { [self] page in
                 let now = MonotonicTime.now
-                let gap = sequencer.fill(shard: shard, after: after, events: events, now: now) { hub.status($0) }
+                let gap = sequencer.fill(shard: shard, after: after, page, now: now) { hub.status($0) }
                 if let gap { hub.gap(shard: shard, gap) }
-                if events.count == Self.batch { dirtyShards.insert(shard) }
+                if page.events.count == Self.batch { dirtyShards.insert(shard) }
             } otherwise: { [self] _ in
                 sequencer.readFailed(shard: shard, now: .now)
             }

@@ -5,9 +5,8 @@ internal import Synchronization
 
 /// The newest transitions, read from the store for all streams `log` together, while there are any.
 ///
-/// The numbers of a shard grow in the order of its commits, so a reading after the last number misses none. Nothing of
-/// it concerns the coordinator: dispatch does not wait for streams, and they need none. While dispatch is fast, they fall
-/// behind (``LogPacer``).
+/// Nothing of it concerns the coordinator: dispatch does not wait for streams, and they need none. While dispatch is fast,
+/// they fall behind (``LogPacer``).
 final class LogTail: Sendable {
     /// The next part of a reader.
     enum Next {

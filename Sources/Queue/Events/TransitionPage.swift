@@ -2,8 +2,7 @@ package import Commands
 
 /// The transitions of a store between two positions.
 ///
-/// A number that is missing between two transitions was pruned, because the numbers of a shard grow in the order of its
-/// commits.
+/// It is complete: a number that is missing in it was never given, or its transition was pruned.
 package struct TransitionPage: Sendable {
     package enum Change {
         case transition(StatusEvent)
@@ -12,12 +11,19 @@ package struct TransitionPage: Sendable {
 
     package let start: TransitionPosition
     package let end: TransitionPosition
+    /// Up to these numbers, a missing transition was pruned. A number that is missing behind them was never given.
+    private let prunedThrough: TransitionPosition
     /// In the order of their numbers within each shard.
     package let events: [StatusEvent]
 
-    package init(from start: TransitionPosition, to end: TransitionPosition, _ events: [StatusEvent]) {
+    /// - Parameter prunedThrough: nil: every missing transition was pruned.
+    package init(
+        from start: TransitionPosition, to end: TransitionPosition, prunedThrough: TransitionPosition? = nil,
+        _ events: [StatusEvent]
+    ) {
         self.start = start
         self.end = end
+        self.prunedThrough = prunedThrough ?? end
         self.events = events
     }
 
@@ -53,17 +59,20 @@ package struct TransitionPage: Sendable {
         return changes
     }
 
-    /// Reports the numbers between the position and `number` as missing. A number that is not beyond the position says
-    /// that the store was restored from a backup, which lacks the numbers from it on.
+    /// Reports the transitions between the position and `number` that were pruned. A number that is not beyond the position
+    /// says that the store was restored from a backup, which lacks the numbers from it on.
     private func close(
         _ shard: Int, before number: Int64, _ position: inout TransitionPosition,
         _ body: (Change, TransitionPosition, TransitionPosition) -> Void
     ) {
         let last = position.numbers[shard]
         guard number - 1 != last else { return }
-        let missing = number > last ? last + 1...number - 1 : number...last
         let before = position
         position.numbers[shard] = number - 1
+        let pruned = min(number - 1, prunedThrough.numbers[shard])
+        // Numbers that were never given are not missing.
+        guard number <= last || pruned > last else { return }
+        let missing = number > last ? last + 1...pruned : number...last
         body(.gap(TransitionGap(shard: shard, numbers: missing)), before, position)
     }
 }

@@ -3,11 +3,13 @@ package import Store
 
 /// Reads transitions from a store. Every call blocks.
 ///
-/// The numbers of a shard grow in the order of its commits, so a reading after the last number misses none.
+/// A page ends where a transition may still come (``EventPage/complete``), so a reading behind it misses none.
 package struct TransitionReader: Sendable {
-    private let store: any CommandStore
+    private let store: any TransitionStore
 
-    package init(_ queue: QueueAccess) { store = queue.store }
+    init(_ store: any TransitionStore) { self.store = store }
+
+    package init(_ queue: QueueAccess) { self.init(queue.store) }
 
     /// The number of shards of the store.
     package var shardCount: Int { store.shardCount }
@@ -33,6 +35,7 @@ package struct TransitionReader: Sendable {
         after position: TransitionPosition, to target: TransitionPosition, limit: Int
     ) throws(StoreError) -> TransitionPage {
         var end = position
+        var prunedThrough = target
         var events: [StatusEvent] = []
         // A limit that ends in one shard must not starve the others: each begins with its share.
         let waiting = position.numbers.indices.filter { position.numbers[$0] != target.numbers[$0] }
@@ -46,11 +49,16 @@ package struct TransitionReader: Sendable {
             let read = try store.ifUsable { () throws(StoreError) in
                 try store.events(shard: shard, after: after, limit: share)
             }
-            // A shard that is damaged is a gap.
-            let wanted = (read ?? []).prefix { $0.transition.seq <= target.numbers[shard] }
-            events += wanted
-            end.numbers[shard] = wanted.count == share ? wanted.last?.transition.seq ?? after : target.numbers[shard]
+            guard let read else {
+                // A shard that is damaged is a gap.
+                end.numbers[shard] = target.numbers[shard]
+                continue
+            }
+            let last = max(after, min(read.complete, target.numbers[shard]))
+            events += read.events.prefix { $0.transition.seq <= last }
+            end.numbers[shard] = last
+            prunedThrough.numbers[shard] = read.prunedThrough
         }
-        return TransitionPage(from: position, to: end, events)
+        return TransitionPage(from: position, to: end, prunedThrough: prunedThrough, events)
     }
 }

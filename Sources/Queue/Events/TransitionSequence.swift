@@ -43,13 +43,13 @@ public struct TransitionSequence: AsyncSequence, Sendable {
             return nil
         }
 
-        /// - Returns: false where the store has nothing behind the position.
+        /// - Returns: false where the store has nothing behind the position, or the next transition may still come.
         private mutating func read() async throws -> Bool {
             let read = try await client.read { [reader, position, filter] _ in
                 let newest = try reader.newest(known: position)
                 guard newest != position else { return nil as (TransitionPosition, [TransitionEvent])? }
                 let page = try reader.page(after: position, to: newest, limit: Self.pageSize)
-                return (page.end, page.changes(filter))
+                return page.end == position ? nil : (page.end, page.changes(filter))
             }
             guard let (end, changes) = read else { return false }
             position = end

@@ -51,7 +51,7 @@ package struct TransitionSampler {
     ) throws(StoreError) {
         let limit = max(Self.maxRead / store.shardCount, 16)
         let count = min(last - known, Int64(limit))
-        let events = try store.events(shard: shard, after: last - count, limit: Int(count))
+        let events = try store.events(shard: shard, after: last - count, limit: Int(count)).events
         guard !events.isEmpty else { return }
         let scale = Double(last - known) / Double(count)
         for event in events where event.transition.seq <= last {

@@ -86,7 +86,7 @@ struct RecoveryBench {
         try BenchClock.wait("the commands of the dead worker", seconds: 20) {
             for shard in 0..<rig.store.shardCount {
                 while true {
-                    let events = try rig.store.events(shard: shard, after: marks[shard], limit: 1000)
+                    let events = try rig.store.events(shard: shard, after: marks[shard], limit: 1000).events
                     for event in events {
                         let transition = event.transition
                         marks[shard] = transition.seq

@@ -135,7 +135,7 @@ struct UploadBench {
         var last = begin
         for shard in 0..<rig.store.shardCount {
             let newest = try rig.store.lastTransition(shard: shard)
-            for event in try rig.store.events(shard: shard, after: max(newest - 1000, 0), limit: 1000)
+            for event in try rig.store.events(shard: shard, after: max(newest - 1000, 0), limit: 1000).events
             where event.transition.status == .success {
                 last = max(last, event.transition.at)
             }

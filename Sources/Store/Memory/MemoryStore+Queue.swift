@@ -145,11 +145,15 @@ extension MemoryStore {
         }
     }
 
-    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
-        try withShard(shard) { shard in
-            shard.transitions.drop { $0.seq <= seq }.prefix(max(limit, 0)).compactMap { transition in
-                shard.rows[transition.id]?.event(transition, shard: shard.number)
+    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> EventPage {
+        let limit = max(limit, 0)
+        return try withShard(shard) { shard in
+            let (rows, number) = (shard.rows, shard.number)
+            let events = shard.transitions.lazy.drop { $0.seq <= seq }.compactMap { transition in
+                rows[transition.id]?.event(transition, shard: number)
             }
+            return EventPage(
+                withoutHoles: Array(events.prefix(limit)), after: seq, limit: limit, newest: shard.seq)
         }
     }
 

@@ -1,8 +1,17 @@
 package import Commands
 package import Host
 
+/// The transitions of each shard, by their numbers.
+package protocol TransitionStore: ShardedStore {
+    /// Transitions of a shard after `seq`, as events, oldest first, and how far they are all that there are.
+    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> EventPage
+    /// The number of the last transition that the shard has had, also where it was pruned since; 0 where it has had none.
+    /// No transition with this number or a lower one is committed later: a reader that begins behind it misses none.
+    func lastTransition(shard: Int) throws(StoreError) -> Int64
+}
+
 /// The calls that only read.
-package protocol ReadingStore: ShardedStore {
+package protocol ReadingStore: TransitionStore {
     /// Nil where there is no such command.
     func command(_ id: CommandID) throws(StoreError) -> Command?
     func payload(_ id: CommandID) throws(StoreError) -> [UInt8]?
@@ -31,10 +40,6 @@ package protocol ReadingStore: ShardedStore {
     /// The number of commands by status and quality of service. Every write updates stored counts, so that
     /// this read is cheap.
     func counts() throws(StoreError) -> CommandCounts
-    /// Transitions of a shard after `seq`, as events, oldest first.
-    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent]
-    /// The number of the last transition that the shard has had, also where it was pruned since; 0 where it has had none.
-    func lastTransition(shard: Int) throws(StoreError) -> Int64
     /// Nil where there is no such command, or where it is not a flow.
     func flow(_ id: CommandID) throws(StoreError) -> FlowState?
     /// Nil where there is no such command, or where it is not a batch. Members of an unusable shard are not counted.

@@ -206,20 +206,22 @@ extension SQLiteStore {
         return Expiry(own.followed(by: others), next: next)
     }
 
-    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
-        try self.shard(shard).use { connection throws(StoreError) in
-            try connection.statement(.events, seq, max(limit, 0)).rows { row throws(StoreError) in
+    package func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> EventPage {
+        let limit = max(limit, 0)
+        return try self.shard(shard).use { connection throws(StoreError) in
+            // Read first: the events include whatever is committed between the two statements.
+            let newest = try connection.newestTransition()
+            let events = try connection.statement(.events, seq, limit).rows { row throws(StoreError) in
                 StatusEvent(
                     transition: try Transition(row), type: row.text(7), qos: try row.qos(8),
                     destination: connection.destination(row, 9), retries: row.int(10), shard: shard)
             }
+            return EventPage(withoutHoles: events, after: seq, limit: limit, newest: newest)
         }
     }
 
     package func lastTransition(shard: Int) throws(StoreError) -> Int64 {
-        try self.shard(shard).use { connection throws(StoreError) in
-            try connection.statement(.newestSeq).first { $0.int64(0) } ?? 0
-        }
+        try self.shard(shard).use { connection throws(StoreError) in try connection.newestTransition() }
     }
 
     package func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand] {
@@ -228,6 +230,12 @@ extension SQLiteStore {
 
     package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try self.shard(shard).use { connection throws(StoreError) in try connection.claimedRows(.cancellationRequests) }
+    }
+}
+
+extension Connection {
+    fileprivate func newestTransition() throws(StoreError) -> Int64 {
+        try statement(.newestSeq).first { $0.int64(0) } ?? 0
     }
 }
 

@@ -2,6 +2,7 @@ import Commands
 import Glibc
 import Host
 import NetworkControl
+import Store
 import TestSupport
 import Testing
 import Wire
@@ -71,8 +72,10 @@ import Wire
             flows.add(event)
             var writer = writer
             sequencer.add(event, now: now) { Event.status($0, to: &writer) }
+            let complete = min(event.transition.seq, .max - 1)
             for read in sequencer.reads(now: now) {
-                _ = sequencer.fill(shard: read.shard, after: read.after, events: [event], now: now) {
+                let page = EventPage([event], complete: complete, prunedThrough: complete)
+                _ = sequencer.fill(shard: read.shard, after: read.after, page, now: now) {
                     Event.status($0, to: &writer)
                 }
             }

@@ -62,7 +62,7 @@ struct LiveRig: Sendable {
         get throws {
             var all: Set<String> = []
             for shard in 0..<store.shardCount {
-                for event in try store.events(shard: shard, after: 0, limit: 1_000_000) {
+                for event in try store.events(shard: shard, after: 0, limit: 1_000_000).events {
                     all.insert("\(shard)/\(event.transition.seq)")
                 }
             }

@@ -331,7 +331,7 @@ extension EndToEndTests {
                 let claimed: Timestamp = try await awaited("its first claim") {
                     var claims: [Timestamp] = []
                     for shard in 0..<store.shardCount {
-                        for transition in try store.events(shard: shard, after: 0, limit: 1000).map(\.transition)
+                        for transition in try store.events(shard: shard, after: 0, limit: 1000).events.map(\.transition)
                         // The seat may have belonged to another worker before.
                         where transition.status == .queued && transition.seat == seat && transition.at >= began {
                             claims.append(transition.at)

@@ -61,7 +61,7 @@ extension EndToEndTests {
                 }
                 var expected: Set<String> = []
                 for shard in 0..<store.shardCount {
-                    for event in try store.events(shard: shard, after: 0, limit: 1_000_000) {
+                    for event in try store.events(shard: shard, after: 0, limit: 1_000_000).events {
                         expected.insert("\(shard)/\(event.transition.seq)")
                     }
                 }
@@ -107,7 +107,7 @@ extension EndToEndTests {
                 let found = try numbers(ServerSentEvent.parse(before) + ServerSentEvent.parse(again.output))
                 var expected = 0
                 for shard in 0..<store.shardCount {
-                    expected += try store.events(shard: shard, after: 0, limit: 1_000_000).count
+                    expected += try store.events(shard: shard, after: 0, limit: 1_000_000).events.count
                 }
                 #expect(found.count == expected && Set(found).count == expected)
                 #expect(expected == 2800)

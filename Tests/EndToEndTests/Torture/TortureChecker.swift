@@ -235,7 +235,7 @@ struct TortureChecker {
             var after: Int64 = 0
             var times = TrueTimes(clock, until: .now)
             while true {
-                let page = try store.events(shard: shard, after: after, limit: 1000)
+                let page = try store.events(shard: shard, after: after, limit: 1000).events
                 guard let final = page.last else { break }
                 for event in page {
                     let transition = event.transition

@@ -176,11 +176,11 @@ import Testing
         #expect(outcomes.count == 400)
         #expect(outcomes.filter { $0 == .replaced }.count == 100)
         #expect(try subject.store.counts()[.success] == 100)
-        let events = try subject.store.events(shard: 0, after: 100, limit: 1000)
+        let events = try subject.store.events(shard: 0, after: 100, limit: 1000).events
         #expect(events.count == 300)
         #expect(events.map(\.transition.seq) == Array(101...400))
         #expect(try subject.store.lastTransition(shard: 0) == 400)
-        #expect(try subject.store.events(shard: 0, after: 390, limit: 5).count == 5)
+        #expect(try subject.store.events(shard: 0, after: 390, limit: 5).events.count == 5)
     }
 
     @Test(arguments: StoreKind.allCases)

@@ -150,7 +150,7 @@ import Testing
     /// From the audit trail: no command is claimed before a parent has satisfied it.
     private static func checkOrder(_ rig: FlowRig) throws {
         var blocked: Set<CommandID> = []
-        for event in try rig.store.events(shard: 0, after: 0, limit: .max) {
+        for event in try rig.store.events(shard: 0, after: 0, limit: .max).events {
             let id = event.transition.id
             switch event.transition.status {
             case .blocked: blocked.insert(id)

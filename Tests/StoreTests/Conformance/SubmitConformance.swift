@@ -184,7 +184,7 @@ import Testing
         let payloads = try Set(ids.map { try subject.store.payload($0) })
         #expect(payloads.count == 800)
         for shard in 0..<subject.store.shardCount {
-            let events = try subject.store.events(shard: shard, after: 0, limit: 10_000)
+            let events = try subject.store.events(shard: shard, after: 0, limit: 10_000).events
             #expect(events.map(\.transition.seq) == (0..<events.count).map { Int64($0) + 1 })
         }
     }

@@ -130,9 +130,9 @@ import Testing
         #expect(try subject.store.lastTransition(shard: 0) == 0)
         _ = try subject.make(.success)
         let last = try subject.store.lastTransition(shard: 0)
-        #expect(try subject.store.events(shard: 0, after: 0, limit: 100).last?.transition.seq == last)
+        #expect(try subject.store.events(shard: 0, after: 0, limit: 100).events.last?.transition.seq == last)
         _ = try subject.store.prune(shard: 0, before: .base + .seconds(60), statuses: [.success], limit: 5)
-        #expect(try subject.store.events(shard: 0, after: 0, limit: 100).isEmpty)
+        #expect(try subject.store.events(shard: 0, after: 0, limit: 100).events.isEmpty)
         #expect(try subject.store.lastTransition(shard: 0) == last)
     }
 
@@ -175,7 +175,7 @@ import Testing
         let dead = try subject.store.prune(shard: 0, before: before, statuses: [.tooManyTimes, .inDoubt], limit: 9)
         #expect(dead.count == 2, "\(dead)")
         #expect(
-            try subject.store.events(shard: 0, after: 0, limit: 1000).allSatisfy {
+            try subject.store.events(shard: 0, after: 0, limit: 1000).events.allSatisfy {
                 kept.contains($0.transition.id) || $0.transition.id == id
             })
     }

@@ -148,7 +148,7 @@ import Testing
         let ids = try fixture.firstRelease(shards: 1).submitNoops(2000)
         let before = try RecordedDisk(fixture.data)
         let vfs = RecordingVFS("migration")
-        let store = try SQLiteStore(directory: fixture.data, create: false, shardCount: 1, vfs: vfs.name)
+        let store = try SQLiteStore(directory: fixture.data, create: false, shardCount: 1, clock: SettableClock(), vfs: vfs.name)
         #expect(try store.migrate(shard: 0, epochs: []) == .migrated(from: 2))
         _ = try store.checkpoint(shard: 0)
         let records = vfs.records
@@ -159,7 +159,7 @@ import Testing
             disk.replay(records[..<cut], in: &random)
             let after = try disk.write(to: "\(fixture.directory.path)/after-\(round)")
             versions[try Self.version(after, 0), default: 0] += 1
-            let store = try SQLiteStore(directory: after, create: false)
+            let store = try SQLiteStore(directory: after, create: false, clock: SettableClock())
             #expect(try store.integrityCheck(shard: 0).isEmpty, "cut at \(cut) of \(records.count)")
             #expect(try store.counts()[.new] == ids.count)
             #expect([.notNeeded, .migrated(from: 2)].contains(try store.migrate(shard: 0, epochs: [])))

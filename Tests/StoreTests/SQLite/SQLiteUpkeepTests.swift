@@ -16,8 +16,8 @@ import Testing
         let (first, second) = (try fixture.store(shards: 1), try fixture.store(shards: 1))
         var ids: [CommandID] = []
         for round in 0..<20 { ids += try (round.isMultiple(of: 2) ? first : second).submitNoops(3) }
-        #expect(try first.events(shard: 0, after: 0, limit: 1000).map(\.transition.seq) == Array(1...60))
-        #expect(try second.events(shard: 0, after: 0, limit: 1000).map(\.transition.id) == ids)
+        #expect(try first.events(shard: 0, after: 0, limit: 1000).events.map(\.transition.seq) == Array(1...60))
+        #expect(try second.events(shard: 0, after: 0, limit: 1000).events.map(\.transition.id) == ids)
         try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1)
         // The cached claim of the first store is compared with the row that the second has changed.

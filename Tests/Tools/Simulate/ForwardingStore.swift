@@ -42,7 +42,7 @@ extension ForwardingStore {
         try target.commands(ofRequestKeys: prefix)
     }
     func counts() throws(StoreError) -> CommandCounts { try target.counts() }
-    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> [StatusEvent] {
+    func events(shard: Int, after seq: Int64, limit: Int) throws(StoreError) -> EventPage {
         try target.events(shard: shard, after: seq, limit: limit)
     }
     func lastTransition(shard: Int) throws(StoreError) -> Int64 { try target.lastTransition(shard: shard) }

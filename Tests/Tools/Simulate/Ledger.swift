@@ -85,7 +85,7 @@ final class Ledger: Sendable {
     func audit(shard: Int) {
         let after = state.withLock { $0.newest[shard, default: 0] }
         guard let newest = try? store.lastTransition(shard: shard), newest > after,
-            let events = try? store.events(shard: shard, after: after, limit: .max)
+            let events = try? store.events(shard: shard, after: after, limit: .max).events
         else { return }
         for event in events {
             let next = event.transition
