@@ -52,4 +52,6 @@ struct BodyQueue {
     }
 
     mutating func popFirst() -> Body? { urgent.popFirst() ?? others.popFirst() }
+
+    mutating func popUrgent() -> Body? { urgent.popFirst() }
 }

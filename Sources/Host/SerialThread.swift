@@ -50,6 +50,9 @@ package final class SerialThread: BodyPerformer {
         change { $0.bodies.append(body, isUrgent: isUrgent) }
     }
 
+    /// Runs the urgent bodies that were handed in so far. Call it on the thread, between the steps of a long body.
+    package func runUrgent() { while let body = state.withLock({ $0.bodies.popUrgent() }) { body() } }
+
     /// Runs `body` once, as soon as the thread is free after `time`. ``close(then:)`` drops it before that time, and it
     /// never runs where it is handed in after the close.
     package func perform(at time: MonotonicTime, _ body: @escaping Body) {

@@ -63,13 +63,20 @@ final class ControlPublisher {
     func removeCancellation(of id: CommandID) { if cancellations.remove(id) { setNeeded() } }
 
     func loadCancellationRequests() {
-        for shard in 0..<store.shardCount {
-            store.read("Cancellation requests cannot be read", isUrgent: true) { store throws(StoreError) in
-                try store.cancellationRequests(shard: shard)
-            } then: { [self] rows in
-                if cancellations.replace(shard: shard, with: rows) { setNeeded() }
+        let shards = Array(0..<store.shardCount)
+        store.read(isUrgent: true) { store, step in
+            store.cancellationRequests(shards) { step(($0, $1)) }
+        } each: { [self] (step: (Int, Result<[ClaimedCommand], StoreError>)) in
+            switch step.1 {
+            case .success(let rows): replaceCancellations(of: step.0, with: rows)
+            case .failure(let error): store.report(error, "Cancellation requests cannot be read")
             }
         }
+    }
+
+    /// Takes in all cancellation requests of a shard.
+    func replaceCancellations(of shard: Int, with rows: [ClaimedCommand]) {
+        if cancellations.replace(shard: shard, with: rows) { setNeeded() }
     }
 
     // MARK: Pauses

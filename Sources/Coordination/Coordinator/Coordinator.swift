@@ -90,7 +90,7 @@ actor Coordinator: LoopCallbackOwner {
             socket: try sockets.bind(.publish, .control), environment, dispatch: dispatch)
         let events = EventPublisher(
             socket: try sockets.bind(.extendedPublish, .events), environment, newest: newest)
-        let sweeper = Sweeper(environment, dispatch: dispatch)
+        let sweeper = Sweeper(environment, dispatch: dispatch, control: control)
         WorkerDeath.makeCounters()
         let workers = WorkerRegistry(
             environment, sockets: sockets, dispatch: dispatch, sweeper: sweeper, control: control, events: events)
@@ -198,17 +198,15 @@ actor Coordinator: LoopCallbackOwner {
     private func sweep(now: MonotonicTime) {
         // Their transitions were lost.
         unavailable = [:]
-        sweeper.sweep()
+        sweeper.sweep(readsClaims: true)
         dispatch.dispatcher.wakeLiving()
         schedules.sweep(now: now)
-        control.loadCancellationRequests()
         control.loadPauses()
         links.loadOverrides()
         limits.load()
         reaper.reapSessions()
         reaper.retryFailedReaps()
         workers.recordTypesAgain()
-        sweeper.reconcile()
         links.circuitBreakers.count()
         if !clock.isHeld { unreachable.run(now: now) }
         migrator.run()
@@ -257,8 +255,6 @@ actor Coordinator: LoopCallbackOwner {
     private func register(_ head: FrameHead, _ hello: Hello) {
         guard let offersToReturn = workers.register(head, hello) else { return }
         reaper.workerJoined(seat: head.seat, epoch: head.epoch, offersToReturn: offersToReturn)
-        // Its commands in flight count before it is offered others.
-        sweeper.reconcile()
         sweeper.sweepEverythingAgain()
     }
 

@@ -64,6 +64,57 @@ final class StoreAccess {
         run(on: writer, failure, measured, then, otherwise)
     }
 
+    /// Reads on the reader's thread in steps, each of which is told to the loop as soon as it is known. Urgent reads run in
+    /// between.
+    func read<Step: Sendable>(
+        isUrgent: Bool = false,
+        inSteps body: @escaping @Sendable (any CommandStore, (Step) -> Void) -> Void, each: @escaping (Step) -> Void
+    ) {
+        run(
+            on: reader, isUrgent: isUrgent,
+            inSteps: { [reader] store, step in
+                body(store) {
+                    step($0)
+                    reader.runUrgent()
+                }
+            }, each: each, then: {})
+    }
+
+    /// Writes on the writer's thread in steps, each of which is told to the loop as soon as it is committed.
+    /// - Parameter then: runs on the loop after the last step.
+    func write<Step: Sendable>(
+        inSteps body: @escaping @Sendable (any CommandStore, (Step) -> Void) -> Void, each: @escaping (Step) -> Void,
+        then: @escaping () -> Void
+    ) {
+        run(
+            on: writer,
+            inSteps: { [writeTime] store, step in
+                let start = MonotonicTime.now
+                var hasWritten = false
+                body(store) {
+                    step($0)
+                    hasWritten = true
+                }
+                if hasWritten { writeTime.recordNanoseconds((MonotonicTime.now - start).nanoseconds) }
+            }, each: each, then: then)
+    }
+
+    private func run<Step: Sendable>(
+        on thread: SerialThread, isUrgent: Bool = false,
+        inSteps body: @escaping @Sendable (any CommandStore, (Step) -> Void) -> Void,
+        each: @escaping (Step) -> Void, then: @escaping () -> Void
+    ) {
+        let (call, end) = callbacks.repeatedly(each)
+        let finish = callbacks.once { (_: Bool) in
+            end()
+            then()
+        }
+        thread.perform(isUrgent: isUrgent) { [store] in
+            body(store, call)
+            finish(true)
+        }
+    }
+
     /// Writes on the writer's thread in steps, each of which is told to the loop as soon as it is committed.
     func write<Step: Sendable>(
         _ failure: String,

@@ -78,13 +78,15 @@ final class DispatchRunner {
     /// Asks the store which of these are ready, and inserts them.
     func lookUp(_ ids: [CommandID]) {
         guard !ids.isEmpty else { return }
-        for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: store.shardCount) }) {
-            store.read("Commands cannot be looked up") { store throws(StoreError) in
-                try store.ready(shard: shard, ids: ids)
-            } then: { [self] commands in
-                if commands.count < ids.count {
+        store.read { store, step in
+            store.ready(ids: ids) { step(($0, $1)) }
+        } each: { [self] (step: ([CommandID], Result<[ReadyCommand], StoreError>)) in
+            switch step.1 {
+            case .failure(let error): store.report(error, "Commands cannot be looked up")
+            case .success(let commands):
+                if commands.count < step.0.count {
                     let found = Set(commands.map(\.id))
-                    dispatcher.notReady(ids.filter { !found.contains($0) }, now: .now)
+                    dispatcher.notReady(step.0.filter { !found.contains($0) }, now: .now)
                 }
                 insert(commands, now: .now)
             }
@@ -105,15 +107,18 @@ final class DispatchRunner {
     }
 
     private func refill() {
-        for refill in dispatcher.refills() {
-            store.read("Ready commands cannot be read") { store throws(StoreError) in
-                try store.ready(
-                    shard: refill.shard, key: refill.key, afterTurn: refill.afterTurn, limit: refill.limit)
-            } then: { [self] commands in
-                dispatcher.refilled(refill, commands, now: .now)
+        let refills = dispatcher.refills()
+        guard !refills.isEmpty else { return }
+        store.read { store, step in
+            store.ready(refills) { step(($0, $1)) }
+        } each: { [self] (step: (ReadyRead, Result<[ReadyCommand], StoreError>)) in
+            switch step.1 {
+            case .success(let commands):
+                dispatcher.refilled(step.0, commands, now: .now)
                 setNeeded()
-            } otherwise: { [self] _ in
-                dispatcher.refillFailed(refill)
+            case .failure(let error):
+                dispatcher.refillFailed(step.0)
+                store.report(error, "Ready commands cannot be read")
             }
         }
     }

@@ -1,20 +1,10 @@
 package import Commands
 package import Host
 internal import NetworkControl
-internal import Store
+package import Store
 
 /// Ready commands: how they come from the store into memory.
 extension Dispatcher {
-    /// A part of the store to read, because the queue of its destination runs low.
-    package struct Refill: Sendable, Hashable {
-        package var shard: Int
-        package var key: ReadyKey
-        package var afterTurn: Int64
-        package var limit: Int
-
-        var source: BacklogCursors.Source { BacklogCursors.Source(shard: shard, key: key) }
-    }
-
     /// Ready commands in memory over all destinations, where there are many of these.
     private static let maxInMemory = 65_536
 
@@ -69,13 +59,13 @@ extension Dispatcher {
     /// Memory holds the windows once more, shared by the destinations with ready commands, and at least 256
     /// commands of each while these are few. With 256 alone, workers that ran 12,000 a second stood idle in
     /// every second report, because each answer of the store filled a sixth of their windows.
-    package mutating func refills() -> [Refill] {
+    package mutating func refills() -> [ReadyRead] {
         guard !seats.isEmpty, backlog.hasOpenings else { return [] }
         let windows = seats.values.reduce(0) { $0 + $1.window }
         let keys = max(queue.keyCount, 1)
         queue.limit = max(min(max(minLimit, windows / keys), Self.maxInMemory / keys), 4)
         let limit = queue.limit
-        var refills: [Refill] = []
+        var refills: [ReadyRead] = []
         while let opening = backlog.takeOpening() {
             let key = opening.source.key
             let count = queue.count(of: key)
@@ -84,14 +74,14 @@ extension Dispatcher {
             // The shards share what is missing; a shard alone may fill it.
             let share = max((limit - count) / min(shardCount, 8), limit / 32, opening.stride, 1)
             refills.append(
-                Refill(shard: opening.source.shard, key: key, afterTurn: opening.afterTurn, limit: share))
+                ReadyRead(shard: opening.source.shard, key: key, afterTurn: opening.afterTurn, limit: share))
             backlog.begin(opening.source)
         }
         return refills
     }
 
     /// Takes in what a refill brought.
-    package mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand], now: MonotonicTime) {
+    package mutating func refilled(_ refill: ReadyRead, _ commands: [ReadyCommand], now: MonotonicTime) {
         for direction in Set(commands.map { CommandType.direction(of: $0.type) }) {
             links.register(refill.key.destination, direction, now: now)
         }
@@ -119,8 +109,12 @@ extension Dispatcher {
     }
 
     /// The read failed; the sweep will try again.
-    package mutating func refillFailed(_ refill: Refill) { backlog.fail(refill.source) }
+    package mutating func refillFailed(_ refill: ReadyRead) { backlog.fail(refill.source) }
 
     /// Memory holds less of the key.
     mutating func lowered(_ key: ReadyKey) { if queue.count(of: key) <= queue.limit / 2 { backlog.lowered(key) } }
+}
+
+extension ReadyRead {
+    var source: BacklogCursors.Source { BacklogCursors.Source(shard: shard, key: key) }
 }

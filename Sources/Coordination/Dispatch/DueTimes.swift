@@ -19,34 +19,72 @@ final class DueTimes {
         self.effects = effects
     }
 
+    /// What a round has found in a shard.
+    private enum Step: Sendable {
+        case promoted([ReadyCommand])
+        case settled(Effects)
+        case carried(MessageRound)
+        case passed(Set<ReadyKey>)
+        case failed(StoreError)
+    }
+
     /// One round over all shards that are not locked. Does nothing while the last one runs.
     /// - Parameter isClockHeld: no deadline has passed, see ``ClockHold``.
     func run(isClockHeld: Bool) {
-        let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
-        guard !isRunning, let last = shards.last else { return }
-        isRunning = true
         let locked = dispatch.dispatcher.locked
-        for shard in shards {
-            store.write("Due times cannot be settled") { ready, effects, round, _ in
-                !ready.isEmpty || !effects.isEmpty || !round.effects.isEmpty
-            } _: { store throws(StoreError) in
-                let due = try store.promoteDue(shard: shard, limit: Self.batch)
-                let settled = try store.settle(shard: shard, limit: Self.batch)
-                return (
-                    due.ready, settled, try store.carryMessages(from: shard, except: locked),
-                    isClockHeld ? [] : try store.passedDeadlines(shard: shard, limit: Self.batch)
-                )
-            } then: { [self] due, made, round, passed in
-                if shard == last { isRunning = false }
-                dispatch.insert(due, now: .now)
-                effects.receive(made)
-                if made.hasMore { settle(shard) }
-                take(round, from: shard)
-                if !passed.isEmpty { expire(shard, passed) }
-            } otherwise: { [self] _ in
-                if shard == last { isRunning = false }
+        let shards = (0..<store.shardCount).filter { !locked.contains($0) }
+        guard !isRunning, !shards.isEmpty else { return }
+        isRunning = true
+        store.write { store, step in
+            Self.round(of: shards, except: locked, isClockHeld: isClockHeld, in: store) { step(($0, $1)) }
+        } each: { [self] (found: (Int, Step)) in
+            take(found.1, of: found.0)
+        } then: { [self] in
+            isRunning = false
+        }
+    }
+
+    /// - Parameter found: gets what is not empty. A shard that has failed is left out of the rest.
+    private static func round(
+        of shards: [Int], except locked: Set<Int>, isClockHeld: Bool, in store: any CommandStore,
+        _ found: (Int, Step) -> Void
+    ) {
+        var usable = shards
+        func take<Value>(
+            _ shard: Int, _ result: Result<Value, StoreError>, isEmpty: (Value) -> Bool, _ step: (Value) -> Step
+        ) {
+            switch result {
+            case .success(let value): if !isEmpty(value) { found(shard, step(value)) }
+            case .failure(let error):
+                usable.removeAll { $0 == shard }
+                found(shard, .failed(error))
             }
         }
+        store.promoteDue(usable, limit: batch) {
+            take($0, $1.map(\.ready), isEmpty: \.isEmpty) { .promoted($0) }
+        }
+        store.settle(usable, limit: batch) { take($0, $1, isEmpty: { $0.isEmpty && !$0.hasMore }) { .settled($0) } }
+        for shard in store.shardsWithMessages(usable) {
+            let round = Result { () throws(StoreError) in try store.carryMessages(from: shard, except: locked) }
+            take(shard, round, isEmpty: { _ in false }) { .carried($0) }
+        }
+        guard !isClockHeld else { return }
+        store.passedDeadlines(usable, limit: batch) { take($0, $1, isEmpty: \.isEmpty) { .passed($0) } }
+    }
+
+    private func take(_ step: Step, of shard: Int) {
+        switch step {
+        case .promoted(let commands): dispatch.insert(commands, now: .now)
+        case .settled(let made): take(made, of: shard)
+        case .carried(let round): take(round, from: shard)
+        case .passed(let queues): expire(shard, queues)
+        case .failed(let error): store.report(error, "Due times cannot be settled")
+        }
+    }
+
+    private func take(_ made: Effects, of shard: Int) {
+        effects.receive(made)
+        if made.hasMore { settle(shard) }
     }
 
     /// Cancels the commands whose deadline has passed, with what held them back.
@@ -58,8 +96,7 @@ final class DueTimes {
         } _: { [causes] store throws(StoreError) in
             try store.expire(shard: shard, limit: Self.batch, causes: causes).effects
         } then: { [self] made in
-            effects.receive(made)
-            if made.hasMore { settle(shard) }
+            take(made, of: shard)
         }
     }
 
@@ -88,8 +125,7 @@ final class DueTimes {
         } _: { store throws(StoreError) in
             try store.settle(shard: shard, limit: Self.batch)
         } then: { [self] made in
-            effects.receive(made)
-            if made.hasMore { settle(shard) }
+            take(made, of: shard)
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Host
+internal import Store
 
 /// How each shard is swept for ready commands that no hint told of: by the changes since the last sweep, or
 /// by all ready commands, whichever is less. Pure.
@@ -6,13 +7,6 @@ internal import Host
 /// A shard with few pairs of destination and quality is read by these: one index seek for each. With 20,000
 /// destinations that would be 40,000 reads in each sweep, although nothing has changed.
 struct SweepPlan: Sendable {
-    enum Way: Sendable, Equatable {
-        /// All pairs of destination and quality that have ready commands.
-        case keys
-        /// The transitions behind this number.
-        case changes(after: Int64)
-    }
-
     private struct Shard: Sendable {
         /// All transitions up to this number were read; nil before the first sweep.
         var through: Int64?
@@ -22,10 +16,6 @@ struct SweepPlan: Sendable {
 
     private var shards: [Shard]
 
-    /// Pairs that are read in each sweep, changed or not.
-    static let fewKeys = 256
-    /// Transitions that are read instead of the pairs.
-    static let maxChanges = 2000
     /// All pairs are read again after this time; the second value holds where commands are passed
     /// over because no worker can run them.
     private static let keysInterval: Duration = .seconds(600)
@@ -33,9 +23,9 @@ struct SweepPlan: Sendable {
 
     init(shardCount: Int) { shards = Array(repeating: Shard(), count: shardCount) }
 
-    func way(of shard: Int, hasUnrunnable: Bool, now: MonotonicTime) -> Way {
+    func way(of shard: Int, hasUnrunnable: Bool, now: MonotonicTime) -> ShardSweep.Way {
         let state = shards[shard]
-        guard let through = state.through, state.keys > Self.fewKeys,
+        guard let through = state.through, state.keys > ShardSweep.fewKeys,
             now - state.keysAt < (hasUnrunnable ? Self.unrunnableInterval : Self.keysInterval)
         else { return .keys }
         return .changes(after: through)

@@ -52,39 +52,61 @@ final class ScheduleRunner {
             return
         }
         isRunning = true
-        let shards = (0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }
-        run(shards[...], scope)
+        run((0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }, scope)
     }
 
-    private func run(_ shards: ArraySlice<Int>, _ scope: ScheduleScope) {
-        guard let shard = shards.first else {
-            isRunning = false
-            guard let next = wanted else { return }
-            wanted = nil
-            return start(next)
-        }
-        store.write("Schedules cannot be fired") { round, _ in
-            !round.changes.isEmpty
-        } _: { store throws(StoreError) in
-            var types: [String: String] = [:]
-            let round = try store.fireSchedules(shard: shard, scope, limit: Self.batch) { schedule, last, now in
-                types[schedule.definition.name] = schedule.definition.body.type
-                let timing = ScheduleTiming(schedule.definition, in: .system)
-                return timing.decision(for: schedule.state, now: now, last: last)
+    /// What a round has changed in a shard, and the type that each schedule submits.
+    private typealias Fired = (shard: Int, round: Result<ScheduleRound, StoreError>, types: [String: String])
+
+    /// - Parameter rest: shards that follow, with where each goes on.
+    private func run(
+        _ shards: [Int], _ scope: ScheduleScope, before rest: [(shard: Int, scope: ScheduleScope)] = []
+    ) {
+        var rest = rest
+        store.write { store, step in
+            Self.fire(shards, scope, in: store, step)
+        } each: { [self] (fired: Fired) in
+            switch fired.round {
+            case .failure(let error): store.report(error, "Schedules cannot be fired")
+            case .success(let round):
+                take(round)
+                count(round, fired.types)
+                // A round that has changed nothing would find the same schedules again.
+                if let next = round.next, scope != .due || !round.changes.isEmpty || !round.problems.isEmpty {
+                    rest.append((fired.shard, scope.after(next)))
+                }
             }
-            return (round, types)
-        } then: { [self] round, types in
-            take(round)
-            count(round, types)
-            // A round that has changed nothing would find the same schedules again.
-            if let next = round.next, scope != .due || !round.changes.isEmpty || !round.problems.isEmpty {
-                run(shards, scope.after(next))
+        } then: { [self] in
+            if let next = rest.first {
+                run([next.shard], next.scope, before: Array(rest.dropFirst()))
             } else {
-                run(shards.dropFirst(), scope.first)
+                finish()
             }
-        } otherwise: { [self] _ in
-            run(shards.dropFirst(), scope.first)
         }
+    }
+
+    /// - Parameter fired: gets what is not empty.
+    private static func fire(
+        _ shards: [Int], _ scope: ScheduleScope, in store: any CommandStore, _ fired: (Fired) -> Void
+    ) {
+        var types: [String: String] = [:]
+        store.fireSchedules(shards, scope, limit: batch) { schedule, last, now in
+            types[schedule.definition.name] = schedule.definition.body.type
+            let timing = ScheduleTiming(schedule.definition, in: .system)
+            return timing.decision(for: schedule.state, now: now, last: last)
+        } each: { shard, result in
+            if case .success(let round) = result, round.changes.isEmpty, round.problems.isEmpty, round.next == nil {
+                return
+            }
+            fired((shard, result, types))
+        }
+    }
+
+    private func finish() {
+        isRunning = false
+        guard let next = wanted else { return }
+        wanted = nil
+        start(next)
     }
 
     private func take(_ round: ScheduleRound) {
@@ -120,9 +142,6 @@ extension ScheduleBody {
 }
 
 extension ScheduleScope {
-    /// The scope from its beginning.
-    fileprivate var first: ScheduleScope { after(nil) }
-
     /// The rest of the scope behind a name. The due ones that were looked at are not due any more.
     fileprivate func after(_ name: String?) -> ScheduleScope {
         switch self {

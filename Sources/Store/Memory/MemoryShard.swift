@@ -266,6 +266,8 @@ struct MemoryShard {
     mutating func forgetReadyAgain(_ id: CommandID) { readyAgain.remove(id) }
 
     /// Takes commands that became ready after later ones, in the order of their turns.
+    var hasReadyAgain: Bool { !readyAgain.isEmpty }
+
     mutating func takeReadyAgain(limit: Int) -> [ReadyCommand] {
         let taken = readyAgain.sorted { (rows[$0]?.command.turn ?? 0) < (rows[$1]?.command.turn ?? 0) }.prefix(limit)
         readyAgain.subtract(taken)

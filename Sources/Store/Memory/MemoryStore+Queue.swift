@@ -43,7 +43,9 @@ extension MemoryStore {
         try withShard(shard) { $0.takeReadyAgain(limit: max(limit, 0)) }
     }
 
-    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?) {
+    package func hasReadyAgain(shard: Int) throws(StoreError) -> Bool { try withShard(shard) { $0.hasReadyAgain } }
+
+    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> PromotedCommands {
         let now = clock.now()
         return try withShard(shard) { shard in
             let due = shard.heldBackRows.prefix { $0.command.notBefore <= now }.prefix(max(limit, 0))

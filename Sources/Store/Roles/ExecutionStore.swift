@@ -25,6 +25,9 @@ package protocol ExecutionStore: ShardedStore {
     /// Writes effects on other commands that earlier transactions have left (``Effects/hasMore``).
     /// - Parameter limit: rows that the call changes.
     func settle(shard: Int, limit: Int) throws(StoreError) -> Effects
+    /// ``settle(shard:limit:)`` of several shards; each becomes durable alone.
+    /// - Parameter each: gets the effects of each shard, as soon as they are durable.
+    func settle(_ shards: [Int], limit: Int, each: (Int, Result<Effects, StoreError>) -> Void)
     /// Deletes the session of a worker that is proven dead and releases its commands, in one transaction a
     /// shard.
     ///
@@ -47,6 +50,10 @@ package protocol ExecutionStore: ShardedStore {
 }
 
 extension ExecutionStore {
+    package func settle(_ shards: [Int], limit: Int, each: (Int, Result<Effects, StoreError>) -> Void) {
+        for shard in shards { each(shard, Result { () throws(StoreError) in try settle(shard: shard, limit: limit) }) }
+    }
+
     /// The sessions of ``sessionReading()``, by seat.
     package func sessions() throws(StoreError) -> [Session] { try sessionReading().sessions }
 

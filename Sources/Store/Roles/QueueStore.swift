@@ -25,9 +25,11 @@ package protocol QueueStore: ShardedStore {
     /// Those that are claimed, ended or deleted by now are left out.
     /// - Parameter limit: of the list. Call again until it is empty.
     func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand]
+    /// Whether that list is not empty.
+    func hasReadyAgain(shard: Int) throws(StoreError) -> Bool
     /// Makes commands ready whose `notBefore` has come.
     /// - Returns: these commands, and the next `notBefore`.
-    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (ready: [ReadyCommand], next: Timestamp?)
+    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> PromotedCommands
     /// Shifts the ends of backoffs after the wall clock has jumped, so that they last as long as intended.
     /// The `notBefore` that a producer chose is a time of day, and is not shifted.
     /// - Parameter writtenBefore: rows updated at this time or later already use the new time and are not
@@ -74,7 +76,32 @@ package protocol QueueStore: ShardedStore {
     func endWaits(
         shard: Int, type: String, destination: Destination, after: HeldBackPosition?, limit: Int
     ) throws(StoreError) -> (count: Int, next: HeldBackPosition?)
+
+    // MARK: Several shards
+
+    /// ``ready(shard:key:afterTurn:limit:)`` of several queues.
+    /// - Parameter each: gets each read with its result, as soon as it is known.
+    func ready(_ reads: [ReadyRead], each: (ReadyRead, Result<[ReadyCommand], StoreError>) -> Void)
+    /// ``ready(shard:ids:)`` of commands in any shards.
+    /// - Parameter each: gets the ids of a shard with those that are ready.
+    func ready(ids: [CommandID], each: ([CommandID], Result<[ReadyCommand], StoreError>) -> Void)
+    /// Looks for what no message told: ready commands, claims and cancellation requests.
+    func sweep(_ shards: [ShardSweep], each: (ShardSweep, Result<SweptShard, StoreError>) -> Void)
+    /// ``cancellationRequests(shard:)`` of several shards.
+    func cancellationRequests(_ shards: [Int], each: (Int, Result<[ClaimedCommand], StoreError>) -> Void)
+    /// ``promoteDue(shard:limit:)`` of several shards; each becomes durable alone.
+    func promoteDue(_ shards: [Int], limit: Int, each: (Int, Result<PromotedCommands, StoreError>) -> Void)
+    /// ``passedDeadlines(shard:limit:)`` of several shards.
+    func passedDeadlines(_ shards: [Int], limit: Int, each: (Int, Result<Set<ReadyKey>, StoreError>) -> Void)
+    /// ``expire(shard:limit:causes:)`` of several shards; each becomes durable alone.
+    func expire(
+        _ shards: [Int: [ReadyKey: String]], limit: Int, each: (Int, Result<Expiry, StoreError>) -> Void)
+    /// The shards among these whose outbox is not empty, or cannot be read.
+    func shardsWithMessages(_ shards: [Int]) -> [Int]
 }
+
+/// Commands whose `notBefore` has come, and the next `notBefore`.
+package typealias PromotedCommands = (ready: [ReadyCommand], next: Timestamp?)
 
 extension QueueStore {
     package func expire(shard: Int, limit: Int) throws(StoreError) -> Expiry {

@@ -23,4 +23,24 @@ package protocol ScheduleStore: ShardedStore {
         shard: Int, _ scope: ScheduleScope, limit: Int,
         _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?
     ) throws(StoreError) -> ScheduleRound
+    /// ``fireSchedules(shard:_:limit:_:)`` of several shards; each becomes durable alone.
+    /// - Parameter each: gets the round of each shard, as soon as it is durable.
+    func fireSchedules(
+        _ shards: [Int], _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?,
+        each: (Int, Result<ScheduleRound, StoreError>) -> Void
+    )
+}
+
+extension ScheduleStore {
+    package func fireSchedules(
+        _ shards: [Int], _ scope: ScheduleScope, limit: Int,
+        _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?,
+        each: (Int, Result<ScheduleRound, StoreError>) -> Void
+    ) {
+        for shard in shards {
+            each(
+                shard, Result { () throws(StoreError) in try fireSchedules(shard: shard, scope, limit: limit, decide) })
+        }
+    }
 }

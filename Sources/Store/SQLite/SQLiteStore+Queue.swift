@@ -58,12 +58,8 @@ extension SQLiteStore {
     }
 
     package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
-        let shard = try self.shard(shard)
-        let isEmpty = try shard.use { connection throws(StoreError) in
-            try !connection.statement(.hasReadyAgain).hasRow()
-        }
-        if isEmpty { return [] }
-        return try shard.write(timeout: WriteTimeout.background) { connection throws(StoreError) in
+        guard try hasReadyAgain(shard: shard) else { return [] }
+        return try self.shard(shard).write(timeout: WriteTimeout.background) { connection throws(StoreError) in
             let statement = try connection.statement(.readyAgain, max(limit, 0))
             var ready: [ReadyCommand] = []
             var last: Int64?
@@ -79,6 +75,12 @@ extension SQLiteStore {
             statement.reset()
             if let last { try connection.statement(.dropReadyAgain, last).run() }
             return ready
+        }
+    }
+
+    package func hasReadyAgain(shard: Int) throws(StoreError) -> Bool {
+        try self.shard(shard).use { connection throws(StoreError) in
+            try connection.statement(.hasReadyAgain).hasRow()
         }
     }
 
@@ -101,9 +103,7 @@ extension SQLiteStore {
         }
     }
 
-    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (
-        ready: [ReadyCommand], next: Timestamp?
-    ) {
+    package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> PromotedCommands {
         let now = clock.now()
         let shard = try self.shard(shard)
         let look = try shard.use { connection throws(StoreError) in try connection.earliest(.nextDue) }

@@ -73,7 +73,7 @@ extension Dispatcher {
     func nextProbe(of destination: Destination) -> MonotonicTime? { links.nextProbe(of: destination) }
     mutating func insert(_ commands: [ReadyCommand]) { insert(commands, now: .zero) }
     mutating func found(_ keys: Set<ReadyKey>, shard: Int) { found(keys, shard: shard, now: .zero) }
-    mutating func refilled(_ refill: Refill, _ commands: [ReadyCommand]) {
+    mutating func refilled(_ refill: ReadyRead, _ commands: [ReadyCommand]) {
         refilled(refill, commands, now: .zero)
     }
 }

@@ -88,9 +88,10 @@ extension ForwardingStore {
     func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
         try target.takeReadyAgain(shard: shard, limit: limit)
     }
-    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> (
-        ready: [ReadyCommand], next: Timestamp?
-    ) { try target.promoteDue(shard: shard, limit: limit) }
+    func hasReadyAgain(shard: Int) throws(StoreError) -> Bool { try target.hasReadyAgain(shard: shard) }
+    func promoteDue(shard: Int, limit: Int) throws(StoreError) -> PromotedCommands {
+        try target.promoteDue(shard: shard, limit: limit)
+    }
     func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
         try target.shiftBackoffs(shard: shard, by: jump, writtenBefore: writtenBefore)
     }
