@@ -16,6 +16,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case permission
         /// Another process held the lock for longer than the timeout. Try again.
         case busy
+        /// The server of the store has not answered for the timeout of the call: that of a write, or 10 s. Try again.
+        case unreachable
         /// The file system is full, or a write failed.
         case full
         /// SQLite says that the file is damaged.
@@ -39,10 +41,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .unsuitable, .permission, .busy, .full, .exhausted, .overloaded, .conflict, .invalid,
-                .notFound,
-                .ambiguous,
-                .failed:
+            case .backup, .unsuitable, .permission, .busy, .unreachable, .full, .exhausted, .overloaded, .conflict,
+                .invalid, .notFound, .ambiguous, .failed:
                 false
             }
         }
@@ -63,4 +63,18 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var description: String { message }
+}
+
+extension StoreError {
+    /// The server of a store is away.
+    /// - Parameters:
+    ///   - store: the location of the store, without a password.
+    ///   - reason: the last failure of an attempt, without a full stop.
+    ///   - timeout: the time in which no attempt succeeded.
+    package static func unreachable(_ store: String, _ reason: String, after timeout: Duration) -> StoreError {
+        StoreError(
+            .unreachable,
+            "The store \(store) has not answered for \(timeout.components.seconds) s (\(reason)); check that its server "
+                + "runs and that this machine reaches it, then try again.")
+    }
 }

@@ -3,8 +3,8 @@ package import Host
 /// Which errors of the store are worth a log line. Pure.
 ///
 /// A damaged shard stays damaged until a person mends it, so its error is logged once. Every other cause is logged once a
-/// minute, because a write is tried again several times a second: a shard that another process keeps locked, a full disk,
-/// whichever shard meets it, and any other message.
+/// minute, because a write is tried again several times a second: a shard that another process keeps locked, a full disk
+/// or a server that is away, whichever shard meets it, and any other message.
 package struct StoreErrorLog: Sendable {
     /// Messages of damaged shards.
     private var logged: Set<String> = []
@@ -20,6 +20,7 @@ package struct StoreErrorLog: Sendable {
         let cause =
             switch error.code {
             case .full: "full"
+            case .unreachable: "unreachable"
             case .busy: "busy \(error.shard ?? -1)"
             default: error.message
             }

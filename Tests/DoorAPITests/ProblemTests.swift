@@ -2,6 +2,8 @@ import Commands
 import Door
 import Foundation
 import HTTPTypes
+import Queue
+import Store
 import Testing
 
 @testable import DoorAPI
@@ -34,6 +36,13 @@ struct ProblemTests {
         #expect(used.count > 60, "\(used.sorted())")
         let missing = used.subtracting(ProblemType.byName.keys)
         #expect(missing.isEmpty, "add them to ProblemType: \(missing.sorted())")
+    }
+
+    @Test(arguments: [StoreError.Code.busy, .unreachable])
+    func `a store that is busy or away answers 503, with the time of the next attempt`(_ code: StoreError.Code) {
+        let problem = Problem(SluiceError(StoreError(code, "shard 3 of /srv/data is locked")))
+        #expect(problem == .storeUnavailable)
+        #expect(problem.status == .serviceUnavailable && problem.fields[.retryAfter] != nil)
     }
 
     @Test func `types of resumable uploads have their URIs of the registry`() {

@@ -62,6 +62,13 @@ struct CommandWalkTests {
         }
     }
 
+    @Test func `a store whose server is away has the answer of a busy one`() {
+        for code in [StoreError.Code.busy, .unreachable] {
+            let answer = SluiceError(StoreError(code, "away")).code.answer
+            #expect(answer == ErrorAnswer(exitCode: 75, status: 503, problem: "store-unavailable"), "\(code)")
+        }
+    }
+
     @Test func `every error has an answer for the command line and for HTTP`() {
         for code in SluiceError.Code.allCases {
             let answer = code.answer

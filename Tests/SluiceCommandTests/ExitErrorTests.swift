@@ -23,6 +23,12 @@ import Testing
 
     @Test func `errors of the store and of payloads have the codes of the library`() {
         #expect(ExitError(StoreError(.busy, "locked")).code == .tryAgain)
+        let away = StoreError.unreachable("postgres://db/jobs", "connection refused", after: .seconds(10))
+        #expect(ExitError(away).code == .tryAgain)
+        #expect(
+            ExitError(away).message
+                == "The store postgres://db/jobs has not answered for 10 s (connection refused); check that its server runs and "
+                + "that this machine reaches it, then try again.")
         #expect(ExitError(StoreError(.missing, "no store")).code == .input)
         #expect(ExitError(StoreError(.full, "no space")).code == .cannotWrite)
         #expect(ExitError(PayloadError(.source, "no file")).code == .input)

@@ -19,13 +19,16 @@ import Testing
     }
 
     /// Every shard meets a full disk several times a second.
-    @Test func `a full disk is logged once a minute, whichever shard meets it`() {
+    @Test(arguments: [.full, .unreachable] as [StoreError.Code])
+    func `a full disk or a server that is away is logged once a minute, whichever shard meets it`(
+        _ code: StoreError.Code
+    ) {
         var log = StoreErrorLog()
-        #expect(isNew(&log, StoreError(.full, "shard 1 could not be written", shard: 1), .zero))
+        #expect(isNew(&log, StoreError(code, "shard 1 could not be written", shard: 1), .zero))
         for shard in 0..<8 {
-            #expect(!isNew(&log, StoreError(.full, "shard \(shard) could not be written", shard: shard), after(59)))
+            #expect(!isNew(&log, StoreError(code, "shard \(shard) could not be written", shard: shard), after(59)))
         }
-        #expect(isNew(&log, StoreError(.full, "shard 3 could not be written", shard: 3), after(61)))
+        #expect(isNew(&log, StoreError(code, "shard 3 could not be written", shard: 3), after(61)))
     }
 
     @Test func `another error is logged once a minute by its message`() {

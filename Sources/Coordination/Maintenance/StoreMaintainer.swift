@@ -22,6 +22,8 @@ final class StoreMaintainer: Sendable {
         var logged: Set<String> = []
         /// Shards whose lock by another process was logged.
         var locked: Set<Int> = []
+        /// The server of the store was away at the last call, which was logged.
+        var isUnreachable = false
     }
 
     /// A WAL beyond this is checkpointed while others write.
@@ -123,6 +125,7 @@ final class StoreMaintainer: Sendable {
                 for _ in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
                     if try store.cleanUp(shard: shard, limit: Self.cleanUpBatch, cleanup) == 0 { break }
                 }
+                state.withLock { $0.isUnreachable = false }
             } catch {
                 report(error, "Remains of ended commands were not cleaned up", shard: shard)
             }
@@ -161,6 +164,10 @@ final class StoreMaintainer: Sendable {
     private func report(_ error: StoreError, _ what: String, shard: Int) {
         let isNews = state.withLock { state in
             if error.code == .busy { return state.locked.insert(shard).inserted }
+            if error.code == .unreachable {
+                defer { state.isUnreachable = true }
+                return !state.isUnreachable
+            }
             return !error.code.makesShardUnusable || state.logged.insert(error.message).inserted
         }
         if isNews { logger.warning("\(what): \(error.message)", metadata: ["shard": "\(shard)"]) }

@@ -17,9 +17,9 @@ public struct SluiceError: Error, Sendable, Equatable, CustomStringConvertible {
         case unsuitable
         /// The directory has another owner or an open mode, or the operating system refused.
         case notPermitted
-        /// The same call may succeed later. Another process has locked the store for 10 s, descriptors or
-        /// memory are exhausted, or a process keeps the WAL of a shard above 512 MiB. Or a source cannot be
-        /// opened now.
+        /// The same call may succeed later. Another process has locked the store for 10 s, the server of the store has not
+        /// answered for 10 s, descriptors or memory are exhausted, or a process keeps the WAL of a shard above 512 MiB. Or a
+        /// source cannot be opened now.
         case tryAgain
         /// The file system is full, or a write failed.
         case cannotWrite
@@ -95,7 +95,7 @@ extension SluiceError {
             case .foreign, .backup: .foreignStore
             case .unsuitable: .unsuitable
             case .permission: .notPermitted
-            case .busy, .exhausted, .overloaded: .tryAgain
+            case .busy, .unreachable, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite
             case .corrupt: .corrupt
             case .conflict: .conflict

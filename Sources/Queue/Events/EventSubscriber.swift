@@ -146,8 +146,8 @@ actor EventSubscriber {
             let result = try store.result(id)
             found = .success(CommandOutcome(id: id, status: command.status, reason: command.reason, result: result))
         } catch {
-            // A busy store is read again at the next poll.
-            if error.code == .busy || error.code == .exhausted { return }
+            // A store that is busy or away is read again at the next poll.
+            if [.busy, .unreachable, .exhausted].contains(error.code) { return }
             found = .failure(SluiceError(error))
         }
         settle(id, found)

@@ -1,10 +1,31 @@
+internal import Synchronization
+
 /// How long a commit waits for its shard, and what becomes of its writes where it fails. Pure.
 ///
 /// **A shard that another process keeps locked** (one that was stopped within a commit) fails a commit after the timeout.
 /// Writes that are retried wait until the shard is free. Optional writes are given up, because they would keep slots from
 /// the work of the other shards, and no more of them are made while the shard is locked. Where only optional writes come,
 /// or none, the committer tries ten times a second whether the shard is free.
+///
+/// **A store whose server is away** is the same to the writes. Each attempt has the whole timeout, because it connects first,
+/// and the attempts become rarer, up to one a second.
 package struct CommitPolicy: Sendable {
+    /// The condition of a shard at the last attempt.
+    package enum Condition: UInt8, Sendable, AtomicRepresentable {
+        /// It took a commit, or failed for another reason.
+        case free
+        case locked
+        case unreachable
+
+        fileprivate init(_ code: StoreError.Code) {
+            switch code {
+            case .busy: self = .locked
+            case .unreachable: self = .unreachable
+            default: self = .free
+            }
+        }
+    }
+
     /// The fate of the writes of a commit that has failed. Optional ones are given up in each case.
     enum Remedy: Equatable {
         /// All fail with the error.
@@ -18,10 +39,10 @@ package struct CommitPolicy: Sendable {
 
     struct Failure: Equatable {
         var remedy: Remedy
-        var isLocked: Bool
+        var condition: Condition
         /// Nil where it was delivered before.
         var error: StoreError?
-        /// The error, or a change of ``isLocked``, is delivered even where no write is given up.
+        /// The error, or a change of ``condition``, is delivered even where no write is given up.
         var isNews: Bool
     }
 
@@ -34,7 +55,7 @@ package struct CommitPolicy: Sendable {
     package static let untilCommitted = CommitPolicy(timeout: WriteTimeout.background, retries: true)
 
     /// From an attempt at a locked shard to the next.
-    static let probeInterval: Duration = .milliseconds(100)
+    private static let probeInterval: Duration = .milliseconds(100)
     /// The timeout of such an attempt, where only optional writes wait.
     private static let probeTimeout: Duration = .milliseconds(20)
     /// From a failed commit to the next attempt; it doubles up to the maximum.
@@ -45,21 +66,27 @@ package struct CommitPolicy: Sendable {
     /// - Parameter isProbe: the shard was locked at the last attempt, and no write that is retried waits.
     func timeout(isProbe: Bool) -> Duration { isProbe ? Self.probeTimeout : timeout }
 
+    /// From an attempt at a shard that is not free to the next, while no write waits.
+    /// - Parameter attempt: such attempts before that one.
+    func pause(in condition: Condition, after attempt: Int) -> Duration {
+        condition == .unreachable ? delay(after: attempt) : Self.probeInterval
+    }
+
     /// From a failed commit to the next attempt.
     /// - Parameter attempt: attempts before that one.
     func delay(after attempt: Int) -> Duration {
         min(Self.minRetryDelay * (1 << min(attempt, 10)), Self.maxRetryDelay)
     }
 
-    /// - Parameter wasLocked: the shard was locked at the attempt before.
-    func failure(_ error: StoreError, wasLocked: Bool) -> Failure {
-        guard retries else { return Failure(remedy: .fail, isLocked: false, error: error, isNews: true) }
-        let isLocked = error.code == .busy
-        let isKnown = wasLocked && isLocked
+    /// - Parameter before: the condition of the shard at the attempt before.
+    func failure(_ error: StoreError, in before: Condition) -> Failure {
+        guard retries else { return Failure(remedy: .fail, condition: .free, error: error, isNews: true) }
+        let condition = Condition(error.code)
+        let isKnown = condition != .free && condition == before
         let mayPass = error.code.mayPass
         return Failure(
-            remedy: mayPass ? .retry : .divide, isLocked: isLocked, error: isKnown ? nil : error,
-            isNews: wasLocked != isLocked || mayPass && !isKnown)
+            remedy: mayPass ? .retry : .divide, condition: condition, error: isKnown ? nil : error,
+            isNews: condition != before || mayPass && !isKnown)
     }
 
     /// The commits that show which of some writes cannot be committed.
@@ -77,7 +104,7 @@ extension StoreError.Code {
     /// Whether the same writes may be committed later.
     fileprivate var mayPass: Bool {
         switch self {
-        case .busy, .full, .exhausted, .overloaded, .failed, .permission: true
+        case .busy, .unreachable, .full, .exhausted, .overloaded, .failed, .permission: true
         case .missing, .foreign, .backup, .unsuitable, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
         }
     }

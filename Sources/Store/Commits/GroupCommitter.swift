@@ -15,6 +15,8 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
         package var outcomes: Outcomes?
         /// Nil where it was delivered before.
         package var error: StoreError?
+        /// The condition of the shard before the commit.
+        package var before = CommitPolicy.Condition.free
     }
 
     /// One transaction.
@@ -33,7 +35,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
         case idle
         /// A turn is due or runs.
         case busy
-        /// The turn waits for a locked shard.
+        /// The turn waits for a shard that is not free.
         case pausing
         case ended
     }
@@ -50,7 +52,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     }
 
     private let queue = Mutex(Queue())
-    private let locked = Atomic<Bool>(false)
+    private let condition = Atomic(CommitPolicy.Condition.free)
     private let wake = MonotonicSemaphore(value: 0)
     private let policy: CommitPolicy
     private let limiter: CommitLimiter?
@@ -83,8 +85,9 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
 
     deinit { thread?.close() }
 
-    /// Another process keeps the shard locked, so that an optional write need not be tried.
-    package var isLocked: Bool { locked.load(ordering: .relaxed) }
+    /// Another process keeps the shard locked, or the server of the store is away, so that an optional write need not be
+    /// tried.
+    package var isLocked: Bool { condition.load(ordering: .relaxed) != .free }
 
     // MARK: From any thread
 
@@ -135,12 +138,16 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
 
     // MARK: On the thread
 
-    /// Makes one commit, so that other bodies of the thread have their turn before the next. Where the shard is locked, it
-    /// lasts until the shard is free.
+    /// Makes one commit, so that other bodies of the thread have their turn before the next. Where the shard is not free, it
+    /// lasts until the shard is.
     private func turn() {
         guard let calls = queue.withLock({ $0.calls }) else { return }
         if queue.withLock({ !$0.writes.isEmpty }) { commit(calls) }
-        while isLocked, waitForAttempt() { commit(calls) }
+        var attempts = 0
+        while isLocked, waitForAttempt(after: attempts) {
+            commit(calls)
+            attempts += 1
+        }
         let (isMore, completions) = queue.withLock { queue in
             guard queue.writes.isEmpty else { return (true, queue.completions.prefix(0)) }
             queue.phase = queue.isClosed ? .ended : .idle
@@ -153,16 +160,17 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
         for completion in completions { completion() }
     }
 
-    /// Waits for a write, or for the next attempt at a locked shard.
+    /// Waits for a write, or for the next attempt at a shard that is not free.
     /// - Returns: false when no write is left and the committer is closed.
-    private func waitForAttempt() -> Bool {
+    private func waitForAttempt(after attempts: Int) -> Bool {
+        let pause = policy.pause(in: condition.load(ordering: .relaxed), after: attempts)
         while true {
             let (isWork, isClosed) = queue.withLock { queue in
                 queue.phase = queue.writes.isEmpty && !queue.isClosed ? .pausing : .busy
                 return (!queue.writes.isEmpty, queue.isClosed)
             }
             if isWork || isClosed { return isWork }
-            guard !wake.wait(timeout: CommitPolicy.probeInterval) else { continue }
+            guard !wake.wait(timeout: pause) else { continue }
             queue.withLock { $0.phase = .busy }
             return true
         }
@@ -173,9 +181,9 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     private func commit(_ calls: Calls, only part: [Write]? = nil) {
         var writes = part ?? []
         for attempt in 0... {
-            let wasLocked = isLocked
-            let isLimited = !wasLocked && limiter?.enter() == true
-            let isProbe = wasLocked && writes.allSatisfy(isOptional) && (part != nil || hasOnlyOptional)
+            let before = condition.load(ordering: .relaxed)
+            let isLimited = before == .free && limiter?.enter() == true
+            let isProbe = before == .locked && writes.allSatisfy(isOptional) && (part != nil || hasOnlyOptional)
             var isGathered = part != nil
             // Writes that come during the wait for a turn go along.
             func gather() -> [Write] {
@@ -190,16 +198,16 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
             if isLimited { limiter?.leave() }
             switch result {
             case .success(let outcomes):
-                locked.store(false, ordering: .relaxed)
-                return calls.deliver(Batch(writes: writes, outcomes: outcomes))
+                condition.store(.free, ordering: .relaxed)
+                return calls.deliver(Batch(writes: writes, outcomes: outcomes, before: before))
             case .failure(let error):
-                let failure = policy.failure(error, wasLocked: wasLocked)
-                locked.store(failure.isLocked, ordering: .relaxed)
+                let failure = policy.failure(error, in: before)
+                condition.store(failure.condition, ordering: .relaxed)
                 guard failure.remedy != .fail else { return calls.deliver(Batch(writes: writes, error: error)) }
                 var (givenUp, kept) = writes.partitioned(isOptional)
-                if failure.isLocked { givenUp += takeOptional() }
+                if failure.condition != .free { givenUp += takeOptional() }
                 if !givenUp.isEmpty || failure.isNews {
-                    calls.deliver(Batch(writes: givenUp, error: failure.error))
+                    calls.deliver(Batch(writes: givenUp, error: failure.error, before: before))
                 }
                 if kept.isEmpty { return }
                 guard failure.remedy == .retry else {

@@ -50,7 +50,7 @@ struct SubmitRounds {
     ///   - timeout: how long it has waited.
     ///   - isUsable: whether the shard is usable now.
     mutating func failed(_ shard: Int, _ code: StoreError.Code, after timeout: Duration, isUsable: Bool) -> Moved {
-        if code == .busy, timeout < WriteTimeout.foreground {
+        if code == .busy || code == .unreachable, timeout < WriteTimeout.foreground {
             busy.insert(shard)
             return .all
         }

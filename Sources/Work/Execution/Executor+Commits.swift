@@ -13,7 +13,7 @@ extension Executor {
         guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
         let now = MonotonicTime.now
         change { [self] state in
-            noteLock(of: shard, &state)
+            noteLock(of: shard, after: batch.before, &state)
             for (write, outcome) in zip(batch.writes, outcomes) {
                 settle(write, outcome, shard: shard, now: now, &state)
             }
@@ -28,7 +28,7 @@ extension Executor {
                 metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
         }
         change { [self] state in
-            noteLock(of: shard, &state)
+            noteLock(of: shard, after: batch.before, &state)
             for write in batch.writes {
                 switch write {
                 case .claim(let id, _, _): state.slots.held.refused(id)
@@ -41,12 +41,14 @@ extension Executor {
         }
     }
 
-    /// Notes whether the shard is locked. The coordinator hears of it, and offers nothing of a locked shard.
-    private func noteLock(of shard: Int, _ state: inout State) {
+    /// Notes whether the shard is locked or out of reach. The coordinator hears of it, and offers nothing of such a shard.
+    private func noteLock(of shard: Int, after before: CommitPolicy.Condition, _ state: inout State) {
         let isLocked = committers[shard].isLocked
         guard isLocked != state.slots.state.locked.contains(shard) else { return }
         state.slots.setLocked(shard, isLocked)
-        if !isLocked { logger.notice("A shard is not locked any more.", metadata: ["shard": "\(shard)"]) }
+        guard !isLocked else { return }
+        let end = before == .unreachable ? "A shard can be reached again." : "A shard is not locked any more."
+        logger.notice("\(end)", metadata: ["shard": "\(shard)"])
     }
 
     private func settle(

@@ -3,13 +3,13 @@ internal import Synchronization
 
 /// The session of a worker in each shard, without which it may claim nothing there.
 ///
-/// A shard that is locked or damaged while the worker starts gets its session before the first commit.
+/// A shard that is locked, out of reach or damaged while the worker starts gets its session before the first commit.
 final class ShardSessions: Sendable {
     private let session: Session
     private let store: any CommandStore
     private let missing = Mutex<Set<Int>>([])
 
-    /// - Throws: the error of a shard that is neither locked nor damaged.
+    /// - Throws: the error of a shard that is neither locked nor out of reach nor damaged.
     init(_ session: Session, in store: any CommandStore) throws(StoreError) {
         self.session = session
         self.store = store
@@ -17,7 +17,8 @@ final class ShardSessions: Sendable {
             do throws(StoreError) {
                 try store.open(session, shard: shard)
             } catch {
-                guard error.code == .busy || error.code.makesShardUnusable else { throw error }
+                let mayBeOpenedLater = [.busy, .unreachable].contains(error.code) || error.code.makesShardUnusable
+                guard mayBeOpenedLater else { throw error }
                 missing.withLock { _ = $0.insert(shard) }
             }
         }

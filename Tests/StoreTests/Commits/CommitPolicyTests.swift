@@ -16,32 +16,48 @@ import Testing
 
     @Test(arguments: [.full, .exhausted, .overloaded, .failed, .permission] as [StoreError.Code])
     func `writes are retried after an error that may pass, which is news each time`(code: StoreError.Code) {
-        let failure = Failure(remedy: .retry, isLocked: false, error: error(code), isNews: true)
-        #expect(retrying.failure(error(code), wasLocked: false) == failure)
+        let failure = Failure(remedy: .retry, condition: .free, error: error(code), isNews: true)
+        #expect(retrying.failure(error(code), in: .free) == failure)
     }
 
     @Test(arguments: [.missing, .foreign, .corrupt, .conflict, .invalid, .notFound] as [StoreError.Code])
     func `an error that does not pass divides the commit`(code: StoreError.Code) {
-        let failure = Failure(remedy: .divide, isLocked: false, error: error(code), isNews: false)
-        #expect(retrying.failure(error(code), wasLocked: false) == failure)
+        let failure = Failure(remedy: .divide, condition: .free, error: error(code), isNews: false)
+        #expect(retrying.failure(error(code), in: .free) == failure)
     }
 
-    @Test func `a locked shard is news once`() {
-        let first = retrying.failure(error(.busy), wasLocked: false)
-        #expect(first == Failure(remedy: .retry, isLocked: true, error: error(.busy), isNews: true))
-        let second = retrying.failure(error(.busy), wasLocked: true)
-        #expect(second == Failure(remedy: .retry, isLocked: true, error: nil, isNews: false))
+    @Test(arguments: [(.busy, .locked), (.unreachable, .unreachable)] as [(StoreError.Code, CommitPolicy.Condition)])
+    func `a shard that is locked or out of reach is news once`(
+        code: StoreError.Code, condition: CommitPolicy.Condition
+    ) {
+        let first = retrying.failure(error(code), in: .free)
+        #expect(first == Failure(remedy: .retry, condition: condition, error: error(code), isNews: true))
+        let second = retrying.failure(error(code), in: condition)
+        #expect(second == Failure(remedy: .retry, condition: condition, error: nil, isNews: false))
+    }
+
+    @Test func `a shard that is out of reach after a lock is news`() {
+        let failure = retrying.failure(error(.unreachable), in: .locked)
+        #expect(
+            failure == Failure(remedy: .retry, condition: .unreachable, error: error(.unreachable), isNews: true))
+    }
+
+    @Test func `a locked shard is tried ten times a second, and one out of reach less and less often`() {
+        let locked = [0, 1, 5, 1000].map { retrying.pause(in: .locked, after: $0) }
+        #expect(locked == Array(repeating: .milliseconds(100), count: 4))
+        let unreachable = [0, 1, 5, 1000].map { retrying.pause(in: .unreachable, after: $0) }
+        #expect(unreachable == [50, 100, 1000, 1000].map { .milliseconds($0) })
     }
 
     @Test func `a shard that is not locked any more is news, whatever its error`() {
-        let failure = retrying.failure(error(.corrupt), wasLocked: true)
-        #expect(failure == Failure(remedy: .divide, isLocked: false, error: error(.corrupt), isNews: true))
+        let failure = retrying.failure(error(.corrupt), in: .locked)
+        #expect(failure == Failure(remedy: .divide, condition: .free, error: error(.corrupt), isNews: true))
     }
 
-    @Test(arguments: [.busy, .full, .corrupt] as [StoreError.Code])
+    @Test(arguments: [.busy, .unreachable, .full, .corrupt] as [StoreError.Code])
     func `writes whose callers wait fail at the first error`(code: StoreError.Code) {
-        let failure = Failure(remedy: .fail, isLocked: false, error: error(code), isNews: true)
-        #expect(CommitPolicy.once.failure(error(code), wasLocked: false) == failure)
+        let failure = Failure(remedy: .fail, condition: .free, error: error(code), isNews: true)
+        #expect(CommitPolicy.once.failure(error(code), in: .free) == failure)
     }
 
     @Test func `the delay of a retry doubles up to a second`() {

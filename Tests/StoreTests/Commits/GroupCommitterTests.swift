@@ -197,6 +197,63 @@ import Testing
             tries.withLock { $0.map(\.timeout) } == [.seconds(1)] + [Duration](repeating: .milliseconds(20), count: 3))
     }
 
+    @Test func `writes wait for a store whose server is away, and claims are given up`() async {
+        let committer = Self.committer()
+        let deliveries = Deliveries()
+        let tries = Mutex<[(writes: [ExecutionWrite], timeout: Duration)]>([])
+        let ends = (1...4).map { ExecutionWrite.end(id($0), claim: 1, .success(result: nil)) }
+        committer.add(ends[0])
+        committer.add(.claim(id(9), sent: true))
+        committer.add(ends[1])
+        committer.start(
+            commit: { gather, timeout throws(StoreError) in
+                let writes = gather()
+                let count = tries.withLock { tries in
+                    tries.append((writes, timeout))
+                    return tries.count
+                }
+                if count == 2 { committer.add([ends[2], ends[3]]) }
+                if count <= 4 { throw StoreError(.unreachable, "the server is away") }
+                return CommitOutcome(writes.map { _ in .done([], retries: 0) })
+            }, deliver: { deliveries.add($0) })
+        _ = await deliveries.first(2)
+        await committer.close()
+        // The outage is delivered once, and each end is committed once, in order.
+        let batches = await deliveries.first(2)
+        #expect(batches.map(\.writes) == [[.claim(id(9), sent: true)], ends])
+        #expect(batches.map { $0.error?.code } == [.unreachable, nil])
+        #expect(batches.map { $0.outcomes?.count } == [nil, 4])
+        #expect(batches.map(\.before) == [.free, .unreachable])
+        #expect(!committer.isLocked)
+        // Each attempt may connect, so none has the short timeout of a probe.
+        #expect(tries.withLock { $0.allSatisfy { $0.timeout == .seconds(1) } })
+        #expect(tries.withLock { $0.map(\.writes.count) } == [3, 2, 4, 4, 4])
+    }
+
+    @Test func `a store whose server is away is tried without writes until it answers`() async {
+        let committer = Self.committer()
+        let deliveries = Deliveries()
+        let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
+        committer.start(
+            commit: { gather, timeout throws(StoreError) in
+                let writes = gather()
+                let count = tries.withLock { tries in
+                    tries.append((writes.count, timeout))
+                    return tries.count
+                }
+                if count > 3 { return CommitOutcome(writes.map { _ in .refused }) }
+                throw StoreError(.unreachable, "the server is away")
+            }, deliver: { deliveries.add($0) })
+        committer.add(.claim(id(1), sent: true))
+        let batches = await deliveries.first(2)
+        await committer.close()
+        #expect(batches.map(\.writes) == [[.claim(id(1), sent: true)], []])
+        #expect(batches.map { $0.error?.code } == [.unreachable, nil])
+        #expect(batches.map(\.before) == [.free, .unreachable] && !committer.isLocked)
+        #expect(tries.withLock { $0.map(\.writes) } == [1, 0, 0, 0])
+        #expect(tries.withLock { $0.allSatisfy { $0.timeout == .seconds(1) } })
+    }
+
     @Test func `closing commits the writes that were added before`() async {
         let committer = Self.committer()
         let deliveries = Deliveries()

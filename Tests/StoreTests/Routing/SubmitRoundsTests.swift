@@ -40,11 +40,12 @@ import Testing
         #expect(rounds.begin(shards) == [true, false, true, true])
     }
 
-    @Test func `a batch waits where each shard is busy`() {
+    @Test(arguments: [.busy, .unreachable] as [StoreError.Code])
+    func `a batch waits where each shard is busy or out of reach`(_ code: StoreError.Code) {
         var rounds = SubmitRounds(count: 40)
         _ = rounds.begin(free)
         for shard in 0..<4 {
-            #expect(rounds.failed(shard, .busy, after: WriteTimeout.batch, isUsable: true) == .all)
+            #expect(rounds.failed(shard, code, after: WriteTimeout.batch, isUsable: true) == .all)
         }
         #expect(rounds.begin(free) == [true, true, true, true])
         #expect(rounds.timeout(of: 0, canMove: true) == WriteTimeout.foreground)
