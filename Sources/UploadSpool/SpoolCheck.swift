@@ -77,8 +77,8 @@ package struct SpoolCheck {
         for upload in try run().missing {
             let write = UploadWrite.end(
                 upload.id, reason: Self.lostReason, due: store.clock.now() + UploadLimits.memory)
-            let shard = upload.id.shard(of: store.shardCount)
-            if try store.apply([write], shard: shard)[0].get().isApplied { ended.append(upload.id) }
+            let group = store.commitGroup(of: upload.id.shard(of: store.shardCount))
+            if try store.apply([write], group: group)[0].get().isApplied { ended.append(upload.id) }
         }
         return ended
     }

@@ -3,6 +3,7 @@ import Door
 import HTTPTypes
 import Queue
 import Store
+import TestSupport
 import Testing
 import Uploads
 

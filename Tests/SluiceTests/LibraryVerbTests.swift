@@ -1,6 +1,7 @@
 import Commands
 import Sluice
 import Store
+import TestSupport
 import Testing
 
 /// Schedules, uploads and explanations of the library.

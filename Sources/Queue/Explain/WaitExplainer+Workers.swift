@@ -5,9 +5,9 @@ extension WaitExplainer {
     /// Another process holds the lock of the command's shard, so that no worker can claim the command. Waits
     /// up to a second for the lock.
     func locked(_ command: Command) -> WaitReason? {
-        let shard = command.id.shard(of: store.shardCount)
+        let group = store.commitGroup(of: command.id.shard(of: store.shardCount))
         do throws(StoreError) {
-            _ = try store.apply([], shard: shard, seat: 0, epoch: 0, timeout: .seconds(1))
+            _ = try store.apply({ [] }, group: group, seat: 0, epoch: 0, timeout: .seconds(1))
             return nil
         } catch {
             return WaitReason(

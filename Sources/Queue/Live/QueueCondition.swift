@@ -70,16 +70,17 @@ extension QueueAccess {
         return StalledProcess(name, pid: holder.pid, pulse: presence.signOfLife(of: role))
     }
 
-    /// Tries the write lock of every shard at once, each for at most a second.
-    /// - Returns: a sentence for each shard that another program has locked.
+    /// Tries the write locks of all commit groups at once, each for at most a second.
+    /// - Returns: a sentence for each group of which another program has locked a shard.
     package func lockedShards() -> [String] {
         let found = Mutex<[Int: String]>([:])
-        DispatchQueue.concurrentPerform(iterations: store.shardCount) { shard in
+        let groups = store.commitGroups
+        DispatchQueue.concurrentPerform(iterations: groups.count) { index in
             do throws(StoreError) {
-                _ = try store.apply([], shard: shard, seat: 0, epoch: 0, timeout: .seconds(1))
+                _ = try store.apply({ [] }, group: groups[index], seat: 0, epoch: 0, timeout: .seconds(1))
             } catch {
                 guard error.code == .busy else { return }
-                found.withLock { $0[shard] = error.message }
+                found.withLock { $0[index] = error.message }
             }
         }
         return found.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }

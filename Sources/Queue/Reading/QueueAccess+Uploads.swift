@@ -35,13 +35,13 @@ extension QueueAccess {
     /// Ends an upload that has not become a command, and deletes its bytes. A door answers its client with 410 for a day.
     /// - Throws: ``SystemError`` where the file cannot be deleted; the door deletes it within a day.
     package func removeUpload(_ id: CommandID, reason: String = "removed by a person") throws -> UploadRemoval {
-        let shard = id.shard(of: store.shardCount)
+        let group = store.commitGroup(of: id.shard(of: store.shardCount))
         let end = UploadWrite.end(id, reason: reason, due: now + UploadLimits.memory)
-        let change = try store.apply([end], shard: shard)[0].get()
+        let change = try store.apply([end], group: group)[0].get()
         guard let upload = change.upload else { return .missing }
         guard change.isApplied else { return upload.state == .ended ? .ended : .isCommand(upload.command ?? id) }
         try spool.remove(id)
-        _ = try store.apply([.dropBytes(id)], shard: shard)
+        _ = try store.apply([.dropBytes(id)], group: group)
         return .removed
     }
 

@@ -8,8 +8,8 @@ internal import ZeroMQ
 ///
 /// Drafts that may go to any shard are committed on the loop of the hints, so that a lone one and its hint need no other
 /// thread. The store chooses their shards. A draft with a key can only go to one shard, and waits where another process
-/// keeps that shard locked. So the drafts with keys of each shard have a thread of their own, and no other draft waits with
-/// them.
+/// keeps that shard locked. So the drafts with keys of each commit group have a thread of their own, and no other draft
+/// waits with them.
 final class SubmitBatcher: Sendable {
     typealias Results = [Result<Submission, StoreError>]
 
@@ -35,7 +35,7 @@ final class SubmitBatcher: Sendable {
     private let hints: SubmitHints
     /// Of drafts that may go to any shard.
     private let committer: Committer
-    /// Of drafts with keys, by their shard. Each is made when it is first needed.
+    /// Of drafts with keys, by the index of their ``CommitGroup``. Each is made when it is first needed.
     private let keyed = Mutex<[Int: Committer]>([:])
 
     /// The maximum number of drafts of a submission, and the number after which a commit takes no further
@@ -71,15 +71,15 @@ final class SubmitBatcher: Sendable {
     private func submit(
         _ drafts: [CommandDraft], allowUnknownTypes: Bool, then resume: @escaping @Sendable (Results) -> Void
     ) {
-        let shards = drafts.map { store.router.shard(of: $0) }
-        let first = shards.first ?? nil
-        guard shards.contains(where: { $0 != first }) else {
+        let groups = drafts.map { store.router.shard(of: $0).map { store.commitGroup(of: $0).index } }
+        let first = groups.first ?? nil
+        guard groups.contains(where: { $0 != first }) else {
             return committer(of: first).add(
                 Entry(drafts: drafts, allowUnknownTypes: allowUnknownTypes, resume: resume))
         }
         let submission = DividedSubmission(count: drafts.count, resume: resume)
-        for (shard, positions) in Dictionary(grouping: drafts.indices, by: { shards[$0] }) {
-            committer(of: shard).add(
+        for (group, positions) in Dictionary(grouping: drafts.indices, by: { groups[$0] }) {
+            committer(of: group).add(
                 Entry(drafts: positions.map { drafts[$0] }, allowUnknownTypes: allowUnknownTypes) {
                     submission.add($0, at: positions)
                 })
@@ -99,18 +99,18 @@ final class SubmitBatcher: Sendable {
 
     // MARK: Commits
 
-    /// - Parameter shard: nil for drafts that may go to any.
-    private func committer(of shard: Int?) -> Committer {
-        guard let shard else { return committer }
+    /// - Parameter group: the index of a commit group; nil for drafts that may go to any.
+    private func committer(of group: Int?) -> Committer {
+        guard let group else { return committer }
         return keyed.withLock { keyed in
-            if let known = keyed[shard] { return known }
-            let made = Committer(named: "submit-\(shard)", policy: .once, share: { Self.share(of: $0) })
+            if let known = keyed[group] { return known }
+            let made = Committer(named: "submit-\(group)", policy: .once, share: { Self.share(of: $0) })
             start(made) { [loop, hints] committed in
                 loop.perform {
                     hints.assumeIsolated { $0.tell(committed.drafts, committed.results, now: committed.now) }
                 }
             }
-            keyed[shard] = made
+            keyed[group] = made
             return made
         }
     }

@@ -58,6 +58,8 @@ package struct CommitPolicy: Sendable {
     private static let probeInterval: Duration = .milliseconds(100)
     /// The timeout of such an attempt, where only optional writes wait.
     private static let probeTimeout: Duration = .milliseconds(20)
+    /// How long a commit waits for a slot: longer than the flush of a busy disk, but a flush that hangs delays no other.
+    static let slotTimeout: Duration = .milliseconds(20)
     /// From a failed commit to the next attempt; it doubles up to the maximum.
     private static let minRetryDelay: Duration = .milliseconds(50)
     private static let maxRetryDelay: Duration = .seconds(1)

@@ -1,13 +1,12 @@
 package import Commands
 internal import Glibc
-internal import Host
+package import Host
 internal import Synchronization
 
 /// Commits the writes of concurrent callers together: all that wait go into one transaction, and the next follows as soon
 /// as that one has returned. Throughput so rises with the number of callers.
 ///
-/// There is one for each commit group of the store (in SQLite: a shard), on one thread. ``CommitPolicy`` says what becomes of
-/// writes whose commit fails.
+/// Each ``CommitGroup`` of the store has one, on one thread. ``CommitPolicy`` says what becomes of writes that fail.
 package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendable {
     package struct Batch: Sendable {
         package var writes: [Write]
@@ -22,7 +21,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     /// One transaction.
     /// - Parameters:
     ///   - writes: called when the turn of the commit has come, so that writes which come during the wait go along.
-    ///   - timeout: how long to wait for the lock of the shard.
+    ///   - timeout: how long to wait for the locks of the shards.
     package typealias Commit =
         @Sendable (_ writes: () -> [Write], _ timeout: Duration) throws(StoreError) -> Outcomes
 
@@ -55,7 +54,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     private let condition = Atomic(CommitPolicy.Condition.free)
     private let wake = MonotonicSemaphore(value: 0)
     private let policy: CommitPolicy
-    private let limiter: CommitLimiter?
+    private let slots: MonotonicSemaphore?
     private let isOptional: @Sendable (Write) -> Bool
     private let share: (@Sendable ([Write]) -> Int)?
     /// Nil: the thread of the commits belongs to another object.
@@ -64,18 +63,18 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
 
     /// - Parameters:
     ///   - name: of its thread.
-    ///   - limiter: shared by the committers of a process; nil: nothing bounds the commits at a time.
+    ///   - slots: bounds the commits at a time of the committers that share it; nil: nothing bounds them.
     ///   - isOptional: whether a write is given up where its commit fails.
     ///   - share: how many of the waiting writes, from the first on, one commit takes: at least 1. Nil: all.
     ///   - run: runs a body on the thread of the commits, one after the other; nil: a thread of its own does.
     package init(
-        named name: String, policy: CommitPolicy, limiter: CommitLimiter? = nil,
+        named name: String, policy: CommitPolicy, slots: MonotonicSemaphore? = nil,
         isOptional: @escaping @Sendable (Write) -> Bool = { _ in false },
         share: (@Sendable ([Write]) -> Int)? = nil,
         on run: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil
     ) {
         self.policy = policy
-        self.limiter = limiter
+        self.slots = slots
         self.isOptional = isOptional
         self.share = share
         let thread = run == nil ? SerialThread(named: name) : nil
@@ -85,7 +84,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
 
     deinit { thread?.close() }
 
-    /// Another process keeps the shard locked, or the server of the store is away, so that an optional write need not be
+    /// Another process keeps a shard of the group locked, or the server of the store is away, so that an optional write need not be
     /// tried.
     package var isLocked: Bool { condition.load(ordering: .relaxed) != .free }
 
@@ -182,7 +181,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
         var writes = part ?? []
         for attempt in 0... {
             let before = condition.load(ordering: .relaxed)
-            let isLimited = before == .free && limiter?.enter() == true
+            let hasSlot = before == .free && slots?.wait(timeout: CommitPolicy.slotTimeout) == true
             let isProbe = before == .locked && writes.allSatisfy(isOptional) && (part != nil || hasOnlyOptional)
             var isGathered = part != nil
             // Writes that come during the wait for a turn go along.
@@ -195,7 +194,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
                 try calls.commit(gather, policy.timeout(isProbe: isProbe))
             }
             _ = gather()
-            if isLimited { limiter?.leave() }
+            if hasSlot { slots?.signal() }
             switch result {
             case .success(let outcomes):
                 condition.store(.free, ordering: .relaxed)
@@ -204,8 +203,14 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
                 let failure = policy.failure(error, in: before)
                 condition.store(failure.condition, ordering: .relaxed)
                 guard failure.remedy != .fail else { return calls.deliver(Batch(writes: writes, error: error)) }
-                var (givenUp, kept) = writes.partitioned(isOptional)
-                if failure.condition != .free { givenUp += takeOptional() }
+                var givenUp = writes.filter(isOptional)
+                let kept = writes.filter { !isOptional($0) }
+                if failure.condition != .free {
+                    queue.withLock { queue in
+                        givenUp += queue.writes.filter(isOptional)
+                        queue.writes.removeAll(where: isOptional)
+                    }
+                }
                 if !givenUp.isEmpty || failure.isNews {
                     calls.deliver(Batch(writes: givenUp, error: failure.error, before: before))
                 }
@@ -237,21 +242,4 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     }
 
     private var hasOnlyOptional: Bool { queue.withLock { $0.writes.allSatisfy(isOptional) } }
-
-    private func takeOptional() -> [Write] {
-        queue.withLock { queue in
-            let (optional, others) = queue.writes.partitioned(isOptional)
-            queue.writes = others
-            return optional
-        }
-    }
-}
-
-extension Array {
-    fileprivate func partitioned(_ belongsFirst: (Element) -> Bool) -> ([Element], [Element]) {
-        var first: [Element] = []
-        var second: [Element] = []
-        for element in self { if belongsFirst(element) { first.append(element) } else { second.append(element) } }
-        return (first, second)
-    }
 }

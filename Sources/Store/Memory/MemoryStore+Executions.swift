@@ -21,9 +21,10 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
-        try withShard(shard) { shard in
+        try withShard(group.onlyShard()) { shard in
             let (writes, now) = (writes(), clock.now())
             let outcomes = shard.transaction { shard in
                 writes.map { write in

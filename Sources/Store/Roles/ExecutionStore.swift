@@ -9,18 +9,19 @@ package protocol ExecutionStore: ShardedStore {
     func close(seat: Int, epoch: Int64) throws(StoreError)
     /// The sessions of all workers that have not been reaped.
     func sessionReading() throws(StoreError) -> SessionReading
-    /// One group commit: all writes in one transaction, in order, durable when this returns.
+    /// One commit of a group: all writes in one transaction, in order, durable when this returns.
     ///
-    /// The clock of the store is read after `writes`. A write whose fence finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the
-    /// others.
+    /// A write belongs to the shard of its command's id. The clock of the store is read after `writes`. A write whose fence finds no row is `.replaced` (or `.refused`,
+    /// for a claim) and does not affect the others.
     /// - Parameters:
-    ///   - writes: called once the shard can be written to, so that what comes during the wait goes along. An empty
-    ///     array tests whether the shard can be written to.
+    ///   - writes: to shards of `group`. Called once these can be written to, so that what comes during the wait goes
+    ///     along. An empty array tests whether they can be written to.
     ///   - timeout: how long to wait for the write lock that another process holds.
     /// - Returns: one outcome for each write, in order, and the effects on other commands.
-    /// - Throws: `busy` after `timeout`; `writes` was not called then.
+    /// - Throws: `busy` after `timeout`; `writes` was not called then. Where it throws, nothing is written in any shard.
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome
     /// Writes effects on other commands that earlier transactions have left (``Effects/hasMore``).
     /// - Parameter limit: rows that the call changes.
@@ -56,13 +57,6 @@ extension ExecutionStore {
 
     /// The sessions of ``sessionReading()``, by seat.
     package func sessions() throws(StoreError) -> [Session] { try sessionReading().sessions }
-
-    /// One group commit of writes that are known before the wait.
-    package func apply(
-        _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
-    ) throws(StoreError) -> CommitOutcome {
-        try apply({ writes }, shard: shard, seat: seat, epoch: epoch, timeout: timeout)
-    }
 }
 
 /// The executions that a dead worker had started, by its intent log, and whose ends are not committed.

@@ -4,4 +4,7 @@ package protocol ShardedStore: Sendable {
     var shardCount: Int { get }
     /// The clock of the times that the calls write, and by which they decide what is due, passed or lapsed.
     var clock: any StoreClock { get }
+    /// The shards whose writes may share a commit with those of `shard`, which is one of them. They are consecutive, and the
+    /// groups are numbered in their order. Default: the shard alone.
+    func commitGroup(of shard: Int) -> CommitGroup
 }

@@ -2,12 +2,13 @@ package import Commands
 
 /// The calls of the door. An upload lies in the shard of its id, as the command does that it becomes.
 package protocol UploadStore: ShardedStore {
-    /// Changes uploads of one shard in one transaction, in order, durable when this returns.
+    /// Changes uploads in one commit of a group, in order, durable when this returns.
     ///
-    /// A completion and the command that it submits are one change: where the command is refused, the upload stays
-    /// open.
+    /// An upload lies in the shard of its id, one of `group`. A completion and the command that it submits are one
+    /// change: where the command is refused, the upload stays open.
     /// - Returns: one result for each write, in order. A failed one does not affect the others.
-    func apply(_ writes: [UploadWrite], shard: Int) throws(StoreError)
+    /// - Throws: where nothing is written in any shard.
+    func apply(_ writes: [UploadWrite], group: CommitGroup) throws(StoreError)
         -> [Result<UploadChange, StoreError>]
     /// Nil where there is no such upload.
     func upload(_ id: CommandID) throws(StoreError) -> Upload?

@@ -37,9 +37,11 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
-        let (outcomes, effects) = try self.shard(shard).change(timeout: timeout) { connection throws(StoreError) in
+        let shard = try self.shard(group.onlyShard())
+        let (outcomes, effects) = try shard.change(timeout: timeout) { connection throws(StoreError) in
             let (writes, now) = (writes(), clock.now())
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []

@@ -1,4 +1,4 @@
-/// The outcomes of a group commit, one for each write and in their order, and its effects on other commands.
+/// The outcomes of one commit of a ``CommitGroup``, one for each write and in their order, and its effects on other commands.
 package struct CommitOutcome: Sendable, Equatable, RandomAccessCollection {
     private let outcomes: [ExecutionOutcome]
     /// On commands that the writes do not name.

@@ -3,7 +3,7 @@ internal import Host
 internal import Metrics
 internal import Store
 
-/// Commits the changes of concurrent uploads together, by a committer for each shard.
+/// Commits the changes of concurrent uploads together, by a committer for each commit group of the store.
 final class UploadCommitter: Sendable {
     private typealias Outcome = Result<UploadChange, StoreError>
     private typealias Committer = GroupCommitter<Entry, [Outcome]>
@@ -13,6 +13,7 @@ final class UploadCommitter: Sendable {
         var resume: @Sendable (Outcome) -> Void
     }
 
+    /// Of each shard.
     private let committers: [Committer]
     /// Reads do not wait behind commits, which wait for the disk.
     private let readers: StoreReaders
@@ -21,18 +22,21 @@ final class UploadCommitter: Sendable {
     private static let batch = 256
 
     /// - Parameter hint: gets the commands that may run now, after their commit.
-    init(_ store: any CommandStore, hint: @escaping @Sendable ([CommandID]) -> Void) {
-        readers = StoreReaders(store, maxThreads: 4)
+    init(
+        _ store: any UploadStore, readers: StoreReaders,
+        hint: @escaping @Sendable ([CommandID]) -> Void
+    ) {
+        self.readers = readers
         let time = Timer(label: "sluice.commit", dimensions: [("role", "door")])
         let rows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "door")], aggregate: true)
-        committers = (0..<store.shardCount).map { shard in
+        committers = store.commitGroups.flatMap { group in
             let committer = Committer(
-                named: "uploads-\(shard)", policy: .once, share: { min($0.count, Self.batch) })
+                named: "uploads-\(group.index)", policy: .once, share: { min($0.count, Self.batch) })
             committer.start(
                 commit: { writes, _ throws(StoreError) in
                     let began = MonotonicTime.now
                     let writes = writes().map(\.write)
-                    let outcomes = try store.apply(writes, shard: shard)
+                    let outcomes = try store.apply(writes, group: group)
                     time.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
                     rows.record(writes.count)
                     return outcomes
@@ -45,7 +49,7 @@ final class UploadCommitter: Sendable {
                     guard let error = batch.error else { return }
                     for entry in batch.writes { entry.resume(.failure(error)) }
                 })
-            return committer
+            return repeatElement(committer, count: group.shards.count)
         }
     }
 

@@ -53,7 +53,7 @@ package final class UploadEngine: UploadService {
         self.admission = admission
         self.logger = logger
         nextLookAtFiles = Mutex(store.clock.now())
-        committer = UploadCommitter(store, hint: hint)
+        committer = UploadCommitter(store, readers: StoreReaders(store, maxThreads: 4), hint: hint)
         turns = UploadTurns { [statistics] in statistics.tookOver() }
     }
 

@@ -9,26 +9,26 @@ internal import Wire
 
 /// Handles the outcomes of commits.
 extension Executor {
-    func committed(_ batch: ExecutionCommitter.Batch, shard: Int) {
-        guard let outcomes = batch.outcomes else { return failed(batch, shard: shard) }
+    func committed(_ batch: ExecutionCommitter.Batch, group: CommitGroup) {
+        guard let outcomes = batch.outcomes else { return failed(batch, group: group) }
         let now = MonotonicTime.now
         change { [self] state in
-            noteLock(of: shard, after: batch.before, &state)
+            noteLock(of: group, after: batch.before, &state)
             for (write, outcome) in zip(batch.writes, outcomes) {
-                settle(write, outcome, shard: shard, now: now, &state)
+                settle(write, outcome, shard: committers.shard(of: write.id), now: now, &state)
             }
             if !outcomes.effects.isEmpty { state.effects.append(outcomes.effects) }
         }
     }
 
-    private func failed(_ batch: ExecutionCommitter.Batch, shard: Int) {
+    private func failed(_ batch: ExecutionCommitter.Batch, group: CommitGroup) {
         if let error = batch.error, commitErrors.withLock({ $0.isNew(error, now: .now) }) {
             logger.error(
                 "A commit failed: \(error.message)",
-                metadata: ["shard": "\(shard)", "writes": "\(batch.writes.count)"])
+                metadata: ["shard": "\(group)", "writes": "\(batch.writes.count)"])
         }
         change { [self] state in
-            noteLock(of: shard, after: batch.before, &state)
+            noteLock(of: group, after: batch.before, &state)
             for write in batch.writes {
                 switch write {
                 case .claim(let id, _, _): state.slots.held.refused(id)
@@ -41,14 +41,14 @@ extension Executor {
         }
     }
 
-    /// Notes whether the shard is locked or out of reach. The coordinator hears of it, and offers nothing of such a shard.
-    private func noteLock(of shard: Int, after before: CommitPolicy.Condition, _ state: inout State) {
-        let isLocked = committers[shard].isLocked
-        guard isLocked != state.slots.state.locked.contains(shard) else { return }
-        state.slots.setLocked(shard, isLocked)
+    /// Notes whether the shards are locked or out of reach. The coordinator receives it, and offers nothing of such a shard.
+    private func noteLock(of group: CommitGroup, after before: CommitPolicy.Condition, _ state: inout State) {
+        let isLocked = committers[group].isLocked
+        guard isLocked != state.slots.state.locked.contains(group.shards.lowerBound) else { return }
+        for shard in group.shards { state.slots.setLocked(shard, isLocked) }
         guard !isLocked else { return }
         let end = before == .unreachable ? "A shard can be reached again." : "A shard is not locked any more."
-        logger.notice("\(end)", metadata: ["shard": "\(shard)"])
+        logger.notice("\(end)", metadata: ["shard": "\(group)"])
     }
 
     private func settle(

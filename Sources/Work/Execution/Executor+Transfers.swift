@@ -11,9 +11,7 @@ extension Executor {
     func takeTransfers(elapsed: Duration, _ body: @escaping @Sendable (TransferReport) -> Void) {
         change { [self] state in
             let (transfers, offsets) = state.takeTransfers(seconds: elapsed.seconds)
-            for write in offsets {
-                committers[write.id.shard(of: committers.count)].addToNextCommit(write, of: write.id)
-            }
+            for write in offsets { committers[write.id].addToNextCommit(write, of: write.id) }
             body(transfers)
         }
     }

@@ -48,7 +48,7 @@ final class Executor: Sendable {
     }
 
     let registry: OperationRegistry
-    let committers: [ExecutionCommitter]
+    let committers: ExecutionCommitters
     /// Nil leaves payloads as they are.
     private let references: PayloadReferences?
     private let uploads: SpooledUploads?
@@ -70,7 +70,7 @@ final class Executor: Sendable {
     ///   - observer: hears of the steps of executions; nil: they are not observed.
     ///   - publish: sends an event of an execution, from any thread.
     init(
-        registry: OperationRegistry, committers: [ExecutionCommitter], concurrency: Int, logger: Logger,
+        registry: OperationRegistry, committers: ExecutionCommitters, concurrency: Int, logger: Logger,
         intentLog: sending IntentLog?, references: PayloadReferences? = nil,
         uploads: SpooledUploads? = nil,
         operationExecutor: (any TaskExecutor)? = nil, observer: (any ExecutionObserver)? = nil,
@@ -295,7 +295,7 @@ final class Executor: Sendable {
         let decision = state.slots.begin(now: .now)
         var hasFreedSlots = false
         for offer in decision.claims {
-            guard !committers[offer.id.shard(of: committers.count)].isLocked else {
+            guard !committers[offer.id].isLocked else {
                 state.slots.held.refused(offer.id)
                 hasFreedSlots = true
                 continue
@@ -304,7 +304,8 @@ final class Executor: Sendable {
             state.writes.append(.claim(offer.id, turn: offer.turn, sent: !prepares))
         }
         for preemption in decision.preemptions { state.perform(preemption.action) }
-        commit(&state.writes)
+        committers.add(state.writes)
+        state.writes.removeAll(keepingCapacity: true)
         for start in decision.starts {
             let logEntry = state.logStart(of: start.execution.id)
             let task = Task(executorPreference: operationExecutor) {
@@ -313,17 +314,5 @@ final class Executor: Sendable {
             state.slots.held.started(start, task: task, logEntry: logEntry)
         }
         return hasFreedSlots
-    }
-
-    /// Hands each committer all its writes at once, so that they meet in one commit.
-    private func commit(_ writes: inout [ExecutionWrite]) {
-        if writes.count == 1 {
-            committers[writes[0].id.shard(of: committers.count)].add(writes[0])
-        } else if !writes.isEmpty {
-            var byShard = [[ExecutionWrite]](repeating: [], count: committers.count)
-            for write in writes { byShard[write.id.shard(of: committers.count)].append(write) }
-            for (shard, writes) in byShard.enumerated() where !writes.isEmpty { committers[shard].add(writes) }
-        }
-        writes.removeAll(keepingCapacity: true)
     }
 }

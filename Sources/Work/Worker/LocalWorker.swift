@@ -12,7 +12,7 @@ package import Wire
 /// writes are committed, then its session and its threads end.
 package final class LocalWorker: Sendable {
     private let executor: Executor
-    private let committers: [ExecutionCommitter]
+    private let committers: ExecutionCommitters
     private let store: any CommandStore
     private let session: Session
     private let offered = Mutex<Int64>(0)
@@ -30,20 +30,17 @@ package final class LocalWorker: Sendable {
     ) throws(StoreError) {
         let session = Session(seat: 0, epoch: epoch, pid: 0, startTime: 0, bootID: "")
         try store.open(session)
-        let limiter = CommitLimiter()
-        let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
+        let committers = ExecutionCommitters(of: store)
         let executor = Executor(
             registry: registry, committers: committers, concurrency: 1, logger: logger, intentLog: nil,
             references: PayloadReferences(store: store), operationExecutor: Self.threads, observer: observer,
             wakeReporter: {})
-        for (shard, committer) in committers.enumerated() {
-            committer.start(
-                commit: { writes, timeout throws(StoreError) in
-                    try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
-                },
-                deliver: { executor.committed($0, shard: shard) })
-        }
+        committers.start(
+            commit: { group, writes, timeout throws(StoreError) in
+                try store.apply(
+                    writes, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+            },
+            deliver: { executor.committed($0, group: $1) })
         self.store = store
         self.session = session
         self.executor = executor
@@ -52,17 +49,10 @@ package final class LocalWorker: Sendable {
 
     deinit {
         executor.close()
-        Self.close(committers[...]) { [store, session] in
+        committers.close { [store, session] in
             // The rows of a session in memory end with the store; elsewhere a reap removes them.
             try? store.close(seat: session.seat, epoch: session.epoch)
         }
-    }
-
-    private static func close(
-        _ committers: ArraySlice<ExecutionCommitter>, then completion: @escaping @Sendable () -> Void
-    ) {
-        guard let first = committers.first else { return completion() }
-        first.close { close(committers.dropFirst(), then: completion) }
     }
 
     package func executes(_ type: String) -> Bool { executor.registry[type] != nil }
@@ -87,7 +77,8 @@ package final class LocalWorker: Sendable {
     /// Makes writes in the name of this worker, as an earlier execution has made them.
     package func apply(_ writes: [ExecutionWrite], shard: Int) throws(StoreError) -> CommitOutcome {
         try store.apply(
-            writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: WriteTimeout.foreground)
+            { writes }, group: store.commitGroup(of: shard), seat: session.seat, epoch: session.epoch,
+            timeout: WriteTimeout.foreground)
     }
 
     /// Stops the executions of the commands that have a cancellation request in the store.

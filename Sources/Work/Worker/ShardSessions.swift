@@ -6,11 +6,11 @@ internal import Synchronization
 /// A shard that is locked, out of reach or damaged while the worker starts gets its session before the first commit.
 final class ShardSessions: Sendable {
     private let session: Session
-    private let store: any CommandStore
+    private let store: any ExecutionStore
     private let missing = Mutex<Set<Int>>([])
 
     /// - Throws: the error of a shard that is neither locked nor out of reach nor damaged.
-    init(_ session: Session, in store: any CommandStore) throws(StoreError) {
+    init(_ session: Session, in store: any ExecutionStore) throws(StoreError) {
         self.session = session
         self.store = store
         for shard in 0..<store.shardCount {
@@ -24,10 +24,18 @@ final class ShardSessions: Sendable {
         }
     }
 
-    /// Opens the session if it could not be opened at the start.
-    func open(_ shard: Int) throws(StoreError) {
-        guard missing.withLock({ $0.contains(shard) }) else { return }
-        try store.open(session, shard: shard)
-        missing.withLock { _ = $0.remove(shard) }
+    /// Opens the sessions that could not be opened at the start.
+    /// - Throws: the error of a shard that commits alone. In a group of several shards, one that cannot be used refuses
+    ///   the claims, and the others commit.
+    func open(_ group: CommitGroup) throws(StoreError) {
+        guard missing.withLock({ !$0.isEmpty }) else { return }
+        for shard in group.shards where missing.withLock({ $0.contains(shard) }) {
+            do throws(StoreError) {
+                try store.open(session, shard: shard)
+                missing.withLock { _ = $0.remove(shard) }
+            } catch {
+                if group.shards.count == 1 { throw error }
+            }
+        }
     }
 }

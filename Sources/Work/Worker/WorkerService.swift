@@ -56,9 +56,8 @@ package final class WorkerService: Service {
             }
         }.get()
 
-        let limiter = CommitLimiter()
         let commitMeter = CommitMeter()
-        let committers = (0..<store.shardCount).map { ExecutionCommitter(shard: $0, limiter: limiter) }
+        let committers = ExecutionCommitters(of: store)
         let intentLog = seat.openIntentLog(
             capacity: SlotScheduler.maxExecutions(concurrency: configuration.concurrency))
         if intentLog == nil {
@@ -74,23 +73,21 @@ package final class WorkerService: Service {
                 : nil,
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } },
             publish: { event in loop.perform { link.assumeIsolated { $0.publish(event) } } })
-        for (shard, committer) in committers.enumerated() {
-            committer.start(
-                commit: { writes, timeout throws(StoreError) in
-                    try sessions.open(shard)
-                    let start = MonotonicTime.now
-                    var count = 0
-                    let outcome = try store.apply(
-                        {
-                            let taken = writes()
-                            count = taken.count
-                            return taken
-                        }, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
-                    commitMeter.committed(count, since: start)
-                    return outcome
-                },
-                deliver: { executor.committed($0, shard: shard) })
-        }
+        committers.start(
+            commit: { group, writes, timeout throws(StoreError) in
+                try sessions.open(group)
+                let start = MonotonicTime.now
+                var count = 0
+                let outcome = try store.apply(
+                    {
+                        let taken = writes()
+                        count = taken.count
+                        return taken
+                    }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+                commitMeter.committed(count, since: start)
+                return outcome
+            },
+            deliver: { executor.committed($0, group: $1) })
         await link.start(executor: executor)
         logger.info(
             "Worker ready.",
@@ -109,7 +106,7 @@ package final class WorkerService: Service {
         }
         executor.close()
         await link.flush()
-        for committer in committers { await committer.close() }
+        await committers.close()
         await link.flush()
         try await BlockingPool.shared.run { () throws(StoreError) in
             try store.close(seat: session.seat, epoch: session.epoch)

@@ -12,7 +12,7 @@ import Testing
     /// A committer whose claims are optional, as that of a worker.
     private static func committer() -> Committer {
         Committer(
-            named: "commit", policy: .untilCommitted, limiter: CommitLimiter(),
+            named: "commit", policy: .untilCommitted, slots: MonotonicSemaphore(value: 2),
             isOptional: { if case .claim = $0 { true } else { false } })
     }
 

@@ -127,13 +127,15 @@ extension ForwardingStore {
 // MARK: ExecutionStore
 
 extension ForwardingStore {
+    func commitGroup(of shard: Int) -> CommitGroup { target.commitGroup(of: shard) }
     func open(_ session: Session, shard: Int) throws(StoreError) { try target.open(session, shard: shard) }
     func close(seat: Int, epoch: Int64) throws(StoreError) { try target.close(seat: seat, epoch: epoch) }
     func sessionReading() throws(StoreError) -> SessionReading { try target.sessionReading() }
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
-        try target.apply(writes, shard: shard, seat: seat, epoch: epoch, timeout: timeout)
+        try target.apply(writes, group: group, seat: seat, epoch: epoch, timeout: timeout)
     }
     func settle(shard: Int, limit: Int) throws(StoreError) -> Effects {
         try target.settle(shard: shard, limit: limit)
@@ -211,9 +213,9 @@ extension ForwardingStore {
 // MARK: UploadStore
 
 extension ForwardingStore {
-    func apply(_ writes: [UploadWrite], shard: Int) throws(StoreError) -> [Result<
+    func apply(_ writes: [UploadWrite], group: CommitGroup) throws(StoreError) -> [Result<
         UploadChange, StoreError
-    >] { try target.apply(writes, shard: shard) }
+    >] { try target.apply(writes, group: group) }
     func upload(_ id: CommandID) throws(StoreError) -> Upload? { try target.upload(id) }
     func upload(idempotencyKey: String) throws(StoreError) -> Upload? {
         try target.upload(idempotencyKey: idempotencyKey)

@@ -13,8 +13,8 @@ final class SimulatedProcess: Sendable {
     private let isDead = Atomic(false)
     private let ledger: Ledger
     private let wake: MonotonicSemaphore
-    /// Commits that are on their way to the store, by shard.
-    private let travelling = Mutex<[Int: [ExecutionWrite]]>([:])
+    /// Commits that are on their way to the store.
+    private let travelling = Mutex<[CommitGroup: [ExecutionWrite]]>([:])
     /// A commit was made and reported as failed, so that the worker may have given up a claim that it holds. Its death heals
     /// that.
     private let isMisled = Atomic(false)
@@ -48,9 +48,9 @@ final class SimulatedProcess: Sendable {
     /// Does not return in a dead process. The threads of operations serve every process, so that they may still run.
     func requireLife() { if !lives { simulation_park() } }
 
-    func travels(_ writes: [ExecutionWrite]?, shard: Int) { travelling.withLock { $0[shard] = writes } }
-    var travellingWrites: [(shard: Int, writes: [ExecutionWrite])] {
-        travelling.withLock { all in all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
+    func travels(_ writes: [ExecutionWrite]?, group: CommitGroup) { travelling.withLock { $0[group] = writes } }
+    var travellingWrites: [(group: CommitGroup, writes: [ExecutionWrite])] {
+        travelling.withLock { all in all.sorted { $0.key.index < $1.key.index }.map { ($0.key, $0.value) } }
     }
 }
 

@@ -28,33 +28,34 @@ final class WorkerStore: ForwardingStore {
     }
 
     func apply(
-        _ writes: () -> [ExecutionWrite], shard: Int, seat: Int, epoch: Int64, timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
+        timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         process.requireLife()
         let fault = faults.next()
         if fault.isLocked {
             ledger.count("locked shards")
             simulation_sleep(timeout.nanoseconds)
-            throw StoreError(.busy, "simulated: the shard is locked", shard: shard)
+            throw StoreError(.busy, "simulated: the shard is locked", shard: group.shards.first)
         }
         let writes = writes()
-        process.travels(writes, shard: shard)
+        process.travels(writes, group: group)
         simulation_sleep(fault.latency.nanoseconds)
         if fault.diesBefore { process.dieHere() }
-        process.travels(nil, shard: shard)
+        process.travels(nil, group: group)
         if fault.isLost {
             ledger.count("lost commits")
-            throw StoreError(.failed, "simulated: the commit failed", shard: shard)
+            throw StoreError(.failed, "simulated: the commit failed", shard: group.shards.first)
         }
         let outcomes = try faults.commit(
-            writes, to: store, shard: shard, session: (seat, epoch), timeout: timeout)
-        ledger.audit(shard: shard)
+            writes, to: store, group: group, session: (seat, epoch), timeout: timeout)
+        for shard in group.shards { ledger.audit(shard: shard) }
         if fault.diesAfter { process.dieHere() }
         simulation_sleep(fault.answerLatency.nanoseconds)
         if fault.isUnknown {
             ledger.count("unknown commits")
             process.mislead()
-            throw StoreError(.failed, "simulated: the outcome of the commit is unknown", shard: shard)
+            throw StoreError(.failed, "simulated: the outcome of the commit is unknown", shard: group.shards.first)
         }
         return outcomes
     }
@@ -118,12 +119,12 @@ final class CommitFaults: Sendable {
 
     /// One transaction, without the rule that is broken.
     func commit(
-        _ writes: [ExecutionWrite], to store: MemoryStore, shard: Int, session: (seat: Int, epoch: Int64),
+        _ writes: [ExecutionWrite], to store: MemoryStore, group: CommitGroup, session: (seat: Int, epoch: Int64),
         timeout: Duration
     ) throws(StoreError) -> CommitOutcome {
         func apply(_ writes: [ExecutionWrite]) throws(StoreError) -> CommitOutcome {
             try store.apply(
-                writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
+                { writes }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
         }
         let made = try apply(writes)
         guard let broken else { return made }

@@ -17,7 +17,7 @@ final class World {
         case reap(SimulatedWorker)
         case start
         /// A commit of a dead worker reaches the store.
-        case arrive([ExecutionWrite], shard: Int, epoch: Int64)
+        case arrive([ExecutionWrite], CommitGroup, epoch: Int64)
     }
 
     /// Results that arrive on other threads.
@@ -153,10 +153,10 @@ final class World {
         case .second: second()
         case .reap(let worker): reap(worker)
         case .start: start()
-        case .arrive(let writes, let shard, let epoch):
+        case .arrive(let writes, let group, let epoch):
             ledger.count("late commits")
             _ = try? faults.commit(
-                writes, to: store, shard: shard, session: (Self.seat, epoch), timeout: .zero)
+                writes, to: store, group: group, session: (Self.seat, epoch), timeout: .zero)
         }
         auditShards()
     }
@@ -209,9 +209,9 @@ final class World {
             let isLate = random.chance(plan.rate(.lateReap)) && !faults.hasCalmed
             plan(.reap(worker), at: now + random.time(upTo: isLate ? .seconds(20) : .seconds(1)))
             plan(.start, at: now + random.time(upTo: .seconds(5)))
-            for (shard, writes) in worker.process.travellingWrites where random.chance(plan.rate(.lateCommit)) {
+            for (group, writes) in worker.process.travellingWrites where random.chance(plan.rate(.lateCommit)) {
                 let arrival = now + random.time(upTo: .seconds(20))
-                plan(.arrive(writes, shard: shard, epoch: worker.process.epoch), at: arrival)
+                plan(.arrive(writes, group, epoch: worker.process.epoch), at: arrival)
             }
         }
         workers.removeAll { !$0.process.lives }

@@ -29,24 +29,30 @@ struct Scripted: CommandOperation {
 /// An executor on a store in memory, with its committers.
 final class Bench: Sendable {
     let store: any CommandStore
+    /// The store with its commit groups.
+    let groups: GroupedStore
     let executor: Executor
-    private let committers: [ExecutionCommitter]
+    private let committers: ExecutionCommitters
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
     private let offered = Mutex<Int64>(0)
 
     /// - Parameters:
+    ///   - shardsPerGroup: shards whose writes share a commit.
     ///   - intentLog: the directory of the log of started executions; nil: there is none.
     ///   - spoils: whether a commit with this write fails for good.
     init(
-        _ operations: [Scripted], concurrency: Int = 4, intentLog directory: String? = nil,
+        _ operations: [Scripted], concurrency: Int = 4, shardCount: Int = 2, shardsPerGroup: Int = 1,
+        intentLog directory: String? = nil,
         operationExecutor: (any TaskExecutor)? = nil,
         spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
     ) throws {
-        let store: any CommandStore = MemoryStore(shardCount: 2, types: Set(operations.map(\.type)))
+        let store: any CommandStore = MemoryStore(shardCount: shardCount, types: Set(operations.map(\.type)))
+        let groups = GroupedStore(store, shardsPerGroup: shardsPerGroup)
         self.store = store
+        self.groups = groups
         try store.open(session)
         let session = session
-        let committers = (0..<2).map { ExecutionCommitter(shard: $0, limiter: CommitLimiter()) }
+        let committers = ExecutionCommitters(of: groups)
         self.committers = committers
         var intentLog: IntentLog?
         if let directory {
@@ -58,15 +64,13 @@ final class Bench: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, intentLog: intentLog,
             references: PayloadReferences(store: store), operationExecutor: operationExecutor, wakeReporter: {})
         self.executor = executor
-        for (shard, committer) in committers.enumerated() {
-            committer.start(
-                commit: { gather, timeout throws(StoreError) in
-                    let writes = gather()
-                    if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed", shard: shard) }
-                    return try store.apply(
-                        writes, shard: shard, seat: session.seat, epoch: session.epoch, timeout: timeout)
-                }, deliver: { executor.committed($0, shard: shard) })
-        }
+        committers.start(
+            commit: { group, gather, timeout throws(StoreError) in
+                let writes = gather()
+                if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed") }
+                return try groups.apply(
+                    { writes }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+            }, deliver: { executor.committed($0, group: $1) })
     }
 
     func submit(
@@ -77,13 +81,18 @@ final class Bench: Sendable {
         return try store.submit([draft], allowUnknownTypes: false)[0].get().id
     }
 
-    func offer(_ id: CommandID, _ type: String, qos: QualityOfService = .default) {
-        let number = offered.withLock { count in
-            count += 1
-            return count
+    func offer(_ id: CommandID, _ type: String, qos: QualityOfService = .default) { offer([id], type, qos: qos) }
+
+    /// Offers commands at once.
+    func offer(_ ids: [CommandID], _ type: String, qos: QualityOfService = .default) {
+        let first = offered.withLock { count in
+            defer { count += Int64(ids.count) }
+            return count + 1
         }
-        let offer = Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: number)
-        executor.offered(Offers(first: number, offers: [offer]), coordinator: 1, now: .zero)
+        let offers = ids.enumerated().map { index, id in
+            Offers.Offer(id: id, type: type, qos: qos, suspect: false, group: 1, order: first + Int64(index))
+        }
+        executor.offered(Offers(first: first, offers: offers), coordinator: 1, now: .zero)
     }
 
     func command(_ id: CommandID) throws -> Command { try #require(try store.command(id)) }
@@ -114,7 +123,7 @@ final class Bench: Sendable {
             [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch)
     }
 
-    func close() async { for committer in committers { await committer.close() } }
+    func close() async { await committers.close() }
 }
 
 extension Executor {

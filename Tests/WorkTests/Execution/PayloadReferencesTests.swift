@@ -1,5 +1,6 @@
 import Commands
 import Store
+import TestSupport
 import Testing
 
 @testable import Operations

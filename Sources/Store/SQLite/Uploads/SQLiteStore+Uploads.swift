@@ -2,8 +2,9 @@ package import Commands
 
 extension SQLiteStore {
     package func apply(
-        _ writes: [UploadWrite], shard number: Int
+        _ writes: [UploadWrite], group: CommitGroup
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
+        let number = try group.onlyShard()
         let now = clock.now()
         // Checked before the transaction begins, because other writers wait for its end.
         let checks = writes.map { $0.check(in: self, shard: number) }
