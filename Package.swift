@@ -328,7 +328,9 @@ let package = Package(
             name: "CSimulation", path: "Tests/Tools/CSimulation", cSettings: [.define("_GNU_SOURCE")]),
         .executableTarget(
             name: "Simulate",
-            dependencies: ["Operations", "CSimulation", "Commands", "Host", "Store", "Wire", "Work", log],
+            dependencies: [
+                "Operations", "CSimulation", "Commands", "Host", "Store", "TestSupport", "Wire", "Work", log,
+            ],
             path: "Tests/Tools/Simulate", swiftSettings: swiftSettings,
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
@@ -378,8 +380,9 @@ let package = Package(
         tests(
             "Coordination",
             [
-                "Coordination", "RouteProbe", "Commands", "Host", "NetworkControl", "Store", "Wire", "ZeroMQ",
-                "TestSupport",
+                "Coordination", "RouteProbe", "Commands", "Host", "Membership", "NetworkControl", "Store", "Wire",
+                "ZeroMQ",
+                "TestSupport", lifecycle, log,
                 .product(name: "Configuration", package: "swift-configuration"),
             ]),
         // A process that has a role of an installation, and may be killed.
@@ -510,8 +513,10 @@ let package = Package(
         tests(
             "EndToEnd",
             [
-                "Commands", "HTTPClient", "Host", "Store", "Wire", "ZeroMQ", "Sluice", "SluiceCommand", "TestSupport",
-                "LinkEmulator", "TestDestination", "TestResolver", "NetworkEvaluation",
+                "BuiltIn", "Commands", "Coordination", "HTTPClient", "Host", "Membership", "Store", "Wire", "Work",
+                "ZeroMQ",
+                "Sluice", "SluiceCommand", "TestSupport", "LinkEmulator", "TestDestination", "TestResolver",
+                "NetworkEvaluation", lifecycle, log,
             ]),
     ]
 )

@@ -18,6 +18,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case busy
         /// The server of the store has not answered for the timeout of the call: that of a write, or 10 s. Try again.
         case unreachable
+        /// The answer to a commit never came: its changes are all durable, or none is. See ``CommitAttempt``.
+        case unknown
         /// The file system is full, or a write failed.
         case full
         /// SQLite says that the file is damaged.
@@ -41,7 +43,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .unsuitable, .permission, .busy, .unreachable, .full, .exhausted, .overloaded, .conflict,
+            case .backup, .unsuitable, .permission, .busy, .unreachable, .unknown, .full, .exhausted, .overloaded,
+                .conflict,
                 .invalid, .notFound, .ambiguous, .failed:
                 false
             }
@@ -76,5 +79,16 @@ extension StoreError {
             .unreachable,
             "The store \(store) has not answered for \(timeout.components.seconds) s (\(reason)); check that its server "
                 + "runs and that this machine reaches it, then try again.")
+    }
+
+    /// The answer to a commit never came.
+    /// - Parameters:
+    ///   - store: the location of the store, without a password.
+    ///   - reason: why not, without a full stop.
+    package static func unknownOutcome(_ store: String, _ reason: String, shard: Int? = nil) -> StoreError {
+        StoreError(
+            .unknown,
+            "The store \(store) has not answered a commit (\(reason)), so it is not known whether the change was made; look, and "
+                + "make it again where it is missing.", shard: shard)
     }
 }

@@ -20,6 +20,7 @@ package struct StoreErrorLog: Sendable {
         let cause =
             switch error.code {
             case .full: "full"
+            case .unknown: "unknown"
             case .unreachable: "unreachable"
             case .busy: "busy \(error.shard ?? -1)"
             default: error.message

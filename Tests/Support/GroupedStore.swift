@@ -66,8 +66,7 @@ package final class GroupedStore: ExecutionStore, UploadStore {
     package func sessionReading() throws(StoreError) -> SessionReading { try store.sessionReading() }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64, _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome {
         for shard in group.shards { if let error = failure(of: shard), error.code == .busy { throw error } }
         let writes = writes()
@@ -78,7 +77,8 @@ package final class GroupedStore: ExecutionStore, UploadStore {
         var effects = Effects()
         for (shard, positions) in parts {
             let part = try store.apply(
-                positions.map { writes[$0] }, shard: shard, seat: seat, epoch: epoch, timeout: timeout)
+                { positions.map { writes[$0] } }, group: store.commitGroup(of: shard), seat: seat, epoch: epoch, attempt
+            )
             for (position, outcome) in zip(positions, part) { outcomes[position] = outcome }
             effects.append(part.effects)
         }
@@ -90,23 +90,22 @@ package final class GroupedStore: ExecutionStore, UploadStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
-        released: (Effects) -> Void
+        seat: Int, epoch: Int64, _ verdict: DeathVerdict, released: (Effects) -> Void
     ) throws(StoreError) {
-        try store.reap(
-            seat: seat, epoch: epoch, charges: charges, started: started, reason: reason, released: released)
+        try store.reap(seat: seat, epoch: epoch, verdict, released: released)
     }
 
     // MARK: Uploads
 
     package func apply(
-        _ writes: [UploadWrite], group: CommitGroup
+        _ writes: [UploadWrite], group: CommitGroup, isRepetition: Bool
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
         var results: [Int: Result<UploadChange, StoreError>] = [:]
         for (shard, positions) in try divide(writes.map(\.id), of: group) {
             do throws(StoreError) {
                 if let error = failure(of: shard) { throw error }
-                let part = try store.apply(positions.map { writes[$0] }, shard: shard)
+                let part = try store.apply(
+                    positions.map { writes[$0] }, group: store.commitGroup(of: shard), isRepetition: isRepetition)
                 for (position, result) in zip(positions, part) { results[position] = result }
             } catch {
                 for position in positions { results[position] = .failure(error) }

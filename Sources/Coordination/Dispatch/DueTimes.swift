@@ -19,7 +19,7 @@ final class DueTimes {
         self.effects = effects
     }
 
-    /// What a round has found in a shard.
+    /// The findings of a round in a shard.
     private enum Step: Sendable {
         case promoted([ReadyCommand])
         case settled(Effects)
@@ -63,10 +63,12 @@ final class DueTimes {
         store.promoteDue(usable, limit: batch) {
             take($0, $1.map(\.ready), isEmpty: \.isEmpty) { .promoted($0) }
         }
-        store.settle(usable, limit: batch) { take($0, $1, isEmpty: { $0.isEmpty && !$0.hasMore }) { .settled($0) } }
+        store.settle(usable, limit: batch) {
+            take($0, $1, isEmpty: { effects in effects.isEmpty && !effects.hasMore }, { .settled($0) })
+        }
         for shard in store.shardsWithMessages(usable) {
             let round = Result { () throws(StoreError) in try store.carryMessages(from: shard, except: locked) }
-            take(shard, round, isEmpty: { _ in false }) { .carried($0) }
+            take(shard, round, isEmpty: { _ in false }, { .carried($0) })
         }
         guard !isClockHeld else { return }
         store.passedDeadlines(usable, limit: batch) { take($0, $1, isEmpty: \.isEmpty) { .passed($0) } }

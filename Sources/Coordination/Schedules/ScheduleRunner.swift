@@ -55,7 +55,7 @@ final class ScheduleRunner {
         run((0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }, scope)
     }
 
-    /// What a round has changed in a shard, and the type that each schedule submits.
+    /// The changes that a round has made in a shard, and the type that each schedule submits.
     private typealias Fired = (shard: Int, round: Result<ScheduleRound, StoreError>, types: [String: String])
 
     /// - Parameter rest: shards that follow, with where each goes on.

@@ -217,12 +217,11 @@ final class Reaper {
     private static func reap(
         _ session: Session, _ report: DeathReport, charges: Bool, in store: any CommandStore, _ step: (Effects) -> Void
     ) throws(StoreError) {
-        try store.reap(
-            seat: session.seat, epoch: session.epoch, charges: charges && report.cause == .crash,
-            started: report.started,
+        let verdict = DeathVerdict(
+            charges: charges && report.cause == .crash, started: report.started,
             reason: report.cause == .reboot
-                ? "the machine was restarted" : "its worker, process \(session.pid), died"
-        ) { effects in
+                ? "the machine was restarted" : "its worker, process \(session.pid), died")
+        try store.reap(seat: session.seat, epoch: session.epoch, verdict) { effects in
             // Commands of the first shard need not wait for the last shard.
             if !effects.isEmpty { step(effects) }
         }

@@ -95,7 +95,7 @@ extension SluiceError {
             case .foreign, .backup: .foreignStore
             case .unsuitable: .unsuitable
             case .permission: .notPermitted
-            case .busy, .unreachable, .exhausted, .overloaded: .tryAgain
+            case .busy, .unreachable, .unknown, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite
             case .corrupt: .corrupt
             case .conflict: .conflict

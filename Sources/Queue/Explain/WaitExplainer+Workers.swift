@@ -7,7 +7,7 @@ extension WaitExplainer {
     func locked(_ command: Command) -> WaitReason? {
         let group = store.commitGroup(of: command.id.shard(of: store.shardCount))
         do throws(StoreError) {
-            _ = try store.apply({ [] }, group: group, seat: 0, epoch: 0, timeout: .seconds(1))
+            _ = try store.apply({ [] }, group: group, seat: 0, epoch: 0, CommitAttempt(timeout: .seconds(1)))
             return nil
         } catch {
             return WaitReason(

@@ -77,7 +77,8 @@ extension QueueAccess {
         let groups = store.commitGroups
         DispatchQueue.concurrentPerform(iterations: groups.count) { index in
             do throws(StoreError) {
-                _ = try store.apply({ [] }, group: groups[index], seat: 0, epoch: 0, timeout: .seconds(1))
+                _ = try store.apply(
+                    { [] }, group: groups[index], seat: 0, epoch: 0, CommitAttempt(timeout: .seconds(1)))
             } catch {
                 guard error.code == .busy else { return }
                 found.withLock { $0[index] = error.message }

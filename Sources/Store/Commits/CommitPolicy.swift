@@ -9,6 +9,9 @@ internal import Synchronization
 ///
 /// **A store whose server is away** is the same to the writes. Each attempt has the whole timeout, because it connects first,
 /// and the attempts become rarer, up to one a second.
+///
+/// **A commit whose outcome is unknown** is repeated under each policy, because only a repetition shows which of its writes were
+/// made.
 package struct CommitPolicy: Sendable {
     /// The condition of a shard at the last attempt.
     package enum Condition: UInt8, Sendable, AtomicRepresentable {
@@ -82,6 +85,7 @@ package struct CommitPolicy: Sendable {
 
     /// - Parameter before: the condition of the shard at the attempt before.
     func failure(_ error: StoreError, in before: Condition) -> Failure {
+        if error.code == .unknown { return Failure(remedy: .retry, condition: .free, error: error, isNews: retries) }
         guard retries else { return Failure(remedy: .fail, condition: .free, error: error, isNews: true) }
         let condition = Condition(error.code)
         let isKnown = condition != .free && condition == before
@@ -106,7 +110,7 @@ extension StoreError.Code {
     /// Whether the same writes may be committed later.
     fileprivate var mayPass: Bool {
         switch self {
-        case .busy, .unreachable, .full, .exhausted, .overloaded, .failed, .permission: true
+        case .busy, .unreachable, .unknown, .full, .exhausted, .overloaded, .failed, .permission: true
         case .missing, .foreign, .backup, .unsuitable, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
         }
     }

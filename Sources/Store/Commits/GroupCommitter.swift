@@ -21,9 +21,10 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     /// One transaction.
     /// - Parameters:
     ///   - writes: called when the turn of the commit has come, so that writes which come during the wait go along.
-    ///   - timeout: how long to wait for the locks of the shards.
+    ///   - attempt: how it is tried. A commit whose outcome is unknown is made again with the same writes, the optional ones
+    ///     too, until its outcome is known.
     package typealias Commit =
-        @Sendable (_ writes: () -> [Write], _ timeout: Duration) throws(StoreError) -> Outcomes
+        @Sendable (_ writes: () -> [Write], _ attempt: CommitAttempt) throws(StoreError) -> Outcomes
 
     private struct Calls {
         var commit: Commit
@@ -176,14 +177,19 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
     }
 
     /// Commits what waits, until each write is committed or has failed.
-    /// - Parameter part: only these writes, and the others later; nil: all.
-    private func commit(_ calls: Calls, only part: [Write]? = nil) {
+    /// - Parameters:
+    ///   - part: only these writes, and the others later; nil: all.
+    ///   - unknown: the error of an earlier commit of `part` whose outcome is unknown.
+    private func commit(_ calls: Calls, only part: [Write]? = nil, after unknown: StoreError? = nil) {
         var writes = part ?? []
+        var unknown = unknown
         for attempt in 0... {
             let before = condition.load(ordering: .relaxed)
             let hasSlot = before == .free && slots?.wait(timeout: CommitPolicy.slotTimeout) == true
-            let isProbe = before == .locked && writes.allSatisfy(isOptional) && (part != nil || hasOnlyOptional)
-            var isGathered = part != nil
+            let isRepetition = unknown != nil
+            let isProbe =
+                before == .locked && !isRepetition && writes.allSatisfy(isOptional) && (part != nil || hasOnlyOptional)
+            var isGathered = part != nil || isRepetition
             // Writes that come during the wait for a turn go along.
             func gather() -> [Write] {
                 if !isGathered { writes = writes.isEmpty ? take() : writes + take() }
@@ -191,7 +197,8 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
                 return writes
             }
             let result = Result { () throws(StoreError) in
-                try calls.commit(gather, policy.timeout(isProbe: isProbe))
+                try calls.commit(
+                    gather, CommitAttempt(timeout: policy.timeout(isProbe: isProbe), isRepetition: isRepetition))
             }
             _ = gather()
             if hasSlot { slots?.signal() }
@@ -202,9 +209,13 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
             case .failure(let error):
                 let failure = policy.failure(error, in: before)
                 condition.store(failure.condition, ordering: .relaxed)
-                guard failure.remedy != .fail else { return calls.deliver(Batch(writes: writes, error: error)) }
-                var givenUp = writes.filter(isOptional)
-                let kept = writes.filter { !isOptional($0) }
+                if error.code == .unknown { unknown = error }
+                guard failure.remedy != .fail else {
+                    return calls.deliver(Batch(writes: writes, error: unknown ?? error))
+                }
+                // A write that may have been made is not given up.
+                var givenUp = unknown == nil ? writes.filter(isOptional) : []
+                let kept = unknown == nil ? writes.filter { !isOptional($0) } : writes
                 if failure.condition != .free {
                     queue.withLock { queue in
                         givenUp += queue.writes.filter(isOptional)
@@ -218,7 +229,7 @@ package final class GroupCommitter<Write: Sendable, Outcomes: Sendable>: Sendabl
                 guard failure.remedy == .retry else {
                     let parts = CommitPolicy.divide(kept, hadOthers: !givenUp.isEmpty)
                     if parts.isEmpty { calls.deliver(Batch(writes: kept, error: error)) }
-                    for part in parts { commit(calls, only: part) }
+                    for part in parts { commit(calls, only: part, after: unknown) }
                     return
                 }
                 writes = kept

@@ -21,14 +21,18 @@ extension MemoryStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64, _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome {
         try withShard(group.onlyShard()) { shard in
             let (writes, now) = (writes(), clock.now())
             let outcomes = shard.transaction { shard in
                 writes.map { write in
-                    switch write {
+                    if attempt.isRepetition,
+                        let outcome = shard.outcome(ofMade: write, of: writes, seat: seat, epoch: epoch)
+                    {
+                        return outcome
+                    }
+                    return switch write {
                     case .claim(let id, let turn, let sent):
                         shard.claim(id, turn: turn, sent: sent, seat: seat, epoch: epoch, now: now)
                     case .sent(let id, let claim): shard.send(id, claim: claim, now: now)
@@ -44,26 +48,23 @@ extension MemoryStore {
     }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
-        released: (Effects) -> Void
+        seat: Int, epoch: Int64, _ verdict: DeathVerdict, released: (Effects) -> Void
     ) {
         let now = clock.now()
         let effects = withState { state in
             let suspects = state.shards.reduce(0) { sum, shard in
                 sum
                     + shard.claimed(seat: seat, epoch: epoch).count {
-                        $0.command.suspect && started?.executing.contains($0.id) ?? true
+                        $0.command.suspect && verdict.wasExecuting($0.id)
                     }
             }
             var effects = Effects()
             for index in state.shards.indices {
                 for row in state.shards[index].claimed(seat: seat, epoch: epoch) {
-                    let executes = started?.executing.contains(row.id) ?? true
-                    let isStarted = executes || started?.ended.contains(row.id) ?? true
                     let changed = state.shards[index].change(row.id) { row, changes in
                         row.release(
-                            blame: charges && executes ? .of(row.command, executingSuspects: suspects) : .none,
-                            started: isStarted, reason: reason, now: now, &changes
+                            blame: verdict.blame(row.command, suspects: suspects),
+                            started: verdict.hadStarted(row.id), reason: verdict.reason, now: now, &changes
                         ).map { row.event($0, shard: index) }
                     }
                     effects.events += changed ?? []
@@ -198,6 +199,19 @@ extension MemoryShard {
             else { return .refused }
             return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
         } ?? .refused
+    }
+
+    /// The outcome of a repeated write that was made the first time; nil where it is to be made now.
+    fileprivate func outcome(
+        ofMade write: ExecutionWrite, of commit: [ExecutionWrite], seat: Int, epoch: Int64
+    ) -> ExecutionOutcome? {
+        guard let row = rows[write.id],
+            let made = row.transitions(
+                madeBy: write, of: commit, seat: seat, epoch: epoch, in: transitions.filter { $0.id == write.id })
+        else { return nil }
+        guard case .claim = write else { return .done(made, retries: row.command.retries) }
+        return .claimed(
+            row.command, payload: payloads[write.id] ?? [], checkpoint: checkpoints[write.id], made)
     }
 
     fileprivate mutating func send(_ id: CommandID, claim: Int, now: Timestamp) -> ExecutionOutcome {

@@ -2,7 +2,7 @@ package import Commands
 
 extension MemoryStore {
     package func apply(
-        _ writes: [UploadWrite], group: CommitGroup
+        _ writes: [UploadWrite], group: CommitGroup, isRepetition: Bool
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
         let number = try group.onlyShard()
         let now = clock.now()
@@ -10,7 +10,10 @@ extension MemoryStore {
         let types = types()
         return try withShard(number) { shard in
             zip(writes, checks).map { write, check in
-                check.flatMap { digest in shard.apply(write, digest: digest, types: types, now: now) }
+                check.flatMap { digest in
+                    if isRepetition, let made = write.change(madeOf: shard.uploads[write.id]) { return .success(made) }
+                    return shard.apply(write, digest: digest, types: types, now: now)
+                }
             }
         }
     }

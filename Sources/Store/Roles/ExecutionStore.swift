@@ -11,17 +11,16 @@ package protocol ExecutionStore: ShardedStore {
     func sessionReading() throws(StoreError) -> SessionReading
     /// One commit of a group: all writes in one transaction, in order, durable when this returns.
     ///
-    /// A write belongs to the shard of its command's id. The clock of the store is read after `writes`. A write whose fence finds no row is `.replaced` (or `.refused`,
-    /// for a claim) and does not affect the others.
+    /// A write belongs to the shard of its command's id. The clock of the store is read after `writes`. A write whose fence
+    /// finds no row is `.replaced` (or `.refused`, for a claim) and does not affect the others.
     /// - Parameters:
     ///   - writes: to shards of `group`. Called once these can be written to, so that what comes during the wait goes
     ///     along. An empty array tests whether they can be written to.
-    ///   - timeout: how long to wait for the write lock that another process holds.
     /// - Returns: one outcome for each write, in order, and the effects on other commands.
-    /// - Throws: `busy` after `timeout`; `writes` was not called then. Where it throws, nothing is written in any shard.
+    /// - Throws: `busy` after the timeout of the attempt; `writes` was not called then. `unknown`: the writes are all durable,
+    ///   or none is. After any other error nothing is written in any shard.
     func apply(
-        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64, _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome
     /// Writes effects on other commands that earlier transactions have left (``Effects/hasMore``).
     /// - Parameter limit: rows that the call changes.
@@ -37,16 +36,11 @@ package protocol ExecutionStore: ShardedStore {
     /// decides alike: the shard in which the worker was executing a suspect comes after the shards with other
     /// commands.
     /// - Parameters:
-    ///   - charges: false where the death was intentional or came with a reboot; then no command is charged or
-    ///     suspected.
-    ///   - started: the executions that the worker had started; nil where they are not known, and all may
-    ///     have been started.
-    ///   - reason: why the commands are released, in a sentence.
+    ///   - verdict: what is known of the death.
     ///   - released: called after the commit of each shard, with its transitions, and the commands that may run
     ///     again at once.
     func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
-        released: (Effects) -> Void
+        seat: Int, epoch: Int64, _ verdict: DeathVerdict, released: (Effects) -> Void
     ) throws(StoreError)
 }
 
@@ -57,6 +51,34 @@ extension ExecutionStore {
 
     /// The sessions of ``sessionReading()``, by seat.
     package func sessions() throws(StoreError) -> [Session] { try sessionReading().sessions }
+}
+
+/// The knowledge of the death of a worker, for ``ExecutionStore/reap(seat:epoch:_:released:)``.
+package struct DeathVerdict: Sendable, Equatable {
+    /// False where the death was intentional or came with a reboot; then no command is charged or suspected.
+    package var charges: Bool
+    /// The executions that the worker had started; nil where they are not known, and all may have been started.
+    package var started: StartedExecutions?
+    /// Why the commands are released, in a sentence.
+    package var reason: String
+
+    package init(charges: Bool, started: StartedExecutions? = nil, reason: String) {
+        self.charges = charges
+        self.started = started
+        self.reason = reason
+    }
+
+    /// Whether the worker was executing a command.
+    func wasExecuting(_ id: CommandID) -> Bool { started?.executing.contains(id) ?? true }
+
+    /// Whether bytes of a command may have left.
+    func hadStarted(_ id: CommandID) -> Bool { wasExecuting(id) || started?.ended.contains(id) ?? true }
+
+    /// The part of a command in the death.
+    /// - Parameter suspects: that the worker was executing, in all shards.
+    func blame(_ command: Command, suspects: Int) -> StoredCommand.Blame {
+        charges && wasExecuting(command.id) ? .of(command, executingSuspects: suspects) : .none
+    }
 }
 
 /// The executions that a dead worker had started, by its intent log, and whose ends are not committed.

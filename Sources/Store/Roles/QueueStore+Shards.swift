@@ -15,7 +15,7 @@ package struct ReadyRead: Sendable, Hashable {
     }
 }
 
-/// What a sweep looks for in a shard.
+/// The parts of a shard that a sweep reads.
 package struct ShardSweep: Sendable, Hashable {
     package enum Way: Sendable, Hashable {
         /// All keys that have ready commands.
@@ -45,7 +45,7 @@ package struct ShardSweep: Sendable, Hashable {
     }
 }
 
-/// What a sweep has found in a shard.
+/// The findings of a sweep in a shard.
 package struct SweptShard: Sendable {
     /// The changes up to this transition were read.
     package var through: Int64

@@ -8,3 +8,21 @@ package protocol ShardedStore: Sendable {
     /// groups are numbered in their order. Default: the shard alone.
     func commitGroup(of shard: Int) -> CommitGroup
 }
+
+extension ShardedStore {
+    /// Makes a call again for as long as its outcome is unknown.
+    /// - Parameter call: gets whether it is a repetition. It changes nothing where the first one did.
+    package func untilKnown<Value>(
+        _ call: (_ isRepetition: Bool) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        var isRepetition = false
+        while true {
+            do throws(StoreError) {
+                return try call(isRepetition)
+            } catch {
+                guard error.code == .unknown else { throw error }
+                isRepetition = true
+            }
+        }
+    }
+}

@@ -6,9 +6,10 @@ package protocol UploadStore: ShardedStore {
     ///
     /// An upload lies in the shard of its id, one of `group`. A completion and the command that it submits are one
     /// change: where the command is refused, the upload stays open.
+    /// - Parameter isRepetition: see ``CommitAttempt/isRepetition``.
     /// - Returns: one result for each write, in order. A failed one does not affect the others.
-    /// - Throws: where nothing is written in any shard.
-    func apply(_ writes: [UploadWrite], group: CommitGroup) throws(StoreError)
+    /// - Throws: `unknown`: the writes are all durable, or none is. After any other error nothing is written in any shard.
+    func apply(_ writes: [UploadWrite], group: CommitGroup, isRepetition: Bool) throws(StoreError)
         -> [Result<UploadChange, StoreError>]
     /// Nil where there is no such upload.
     func upload(_ id: CommandID) throws(StoreError) -> Upload?
@@ -37,6 +38,15 @@ package protocol UploadStore: ShardedStore {
 }
 
 extension UploadStore {
+    /// ``apply(_:group:isRepetition:)``, repeated while the outcome is unknown.
+    package func apply(
+        _ writes: [UploadWrite], group: CommitGroup
+    ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
+        try untilKnown { isRepetition throws(StoreError) in
+            try apply(writes, group: group, isRepetition: isRepetition)
+        }
+    }
+
     package func storeID() throws(StoreError) -> String? { nil }
     package func isOlderThanSpool(shard: Int) throws(StoreError) -> Bool { false }
     package func noteSpoolCompared(shard: Int) throws(StoreError) {}

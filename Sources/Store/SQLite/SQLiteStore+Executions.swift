@@ -37,16 +37,21 @@ extension SQLiteStore {
     }
 
     package func apply(
-        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64, _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome {
         let shard = try self.shard(group.onlyShard())
-        let (outcomes, effects) = try shard.change(timeout: timeout) { connection throws(StoreError) in
+        let (outcomes, effects) = try shard.change(timeout: attempt.timeout) { connection throws(StoreError) in
             let (writes, now) = (writes(), clock.now())
             var hasSession: Bool?
             var outcomes: [ExecutionOutcome] = []
             outcomes.reserveCapacity(writes.count)
             for write in writes {
+                if attempt.isRepetition,
+                    let outcome = try connection.outcome(ofMade: write, of: writes, seat: seat, epoch: epoch)
+                {
+                    outcomes.append(outcome)
+                    continue
+                }
                 switch write {
                 case .claim(let id, let turn, let sent):
                     if hasSession == nil { hasSession = try connection.hasSession(seat: seat, epoch: epoch) }
@@ -79,8 +84,7 @@ extension SQLiteStore {
     private enum ReapPhase: CaseIterable { case commands, suspect, session }
 
     package func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, reason: String,
-        released: (Effects) -> Void
+        seat: Int, epoch: Int64, _ verdict: DeathVerdict, released: (Effects) -> Void
     ) throws(StoreError) {
         let now = clock.now()
         var found: [(shard: Shard, phase: ReapPhase)] = []
@@ -92,9 +96,7 @@ extension SQLiteStore {
                 let reading = try ifUsable { () throws(StoreError) in
                     try shard.use { connection throws(StoreError) in
                         let rows = try connection.inFlight(seat: seat, epoch: epoch)
-                        let suspects = rows.count {
-                            $0.command.suspect && started?.executing.contains($0.id) ?? true
-                        }
+                        let suspects = rows.count { $0.command.suspect && verdict.wasExecuting($0.id) }
                         let phase: ReapPhase = suspects > 0 ? .suspect : rows.isEmpty ? .session : .commands
                         return (phase: phase, suspects: suspects)
                     }
@@ -113,9 +115,7 @@ extension SQLiteStore {
             for (shard, found) in found where found == phase {
                 do throws(StoreError) {
                     let done = try ifUsable { () throws(StoreError) in
-                        try shard.reap(
-                            seat: seat, epoch: epoch, charges: charges, started: started, suspects: suspects,
-                            reason: reason, now: now)
+                        try shard.reap(seat: seat, epoch: epoch, verdict, suspects: suspects, now: now)
                     }
                     if let done { released(done) }
                 } catch {
@@ -130,17 +130,14 @@ extension SQLiteStore {
 extension Shard {
     /// Reaps one shard, in one transaction.
     fileprivate func reap(
-        seat: Int, epoch: Int64, charges: Bool, started: StartedExecutions?, suspects: Int, reason: String,
-        now: Timestamp
+        seat: Int, epoch: Int64, _ verdict: DeathVerdict, suspects: Int, now: Timestamp
     ) throws(StoreError) -> Effects {
         let (own, others) = try change(timeout: WriteTimeout.background) { connection throws(StoreError) in
             var effects = Effects()
             for var row in try connection.inFlight(seat: seat, epoch: epoch) {
-                let executes = started?.executing.contains(row.id) ?? true
-                let isStarted = executes || started?.ended.contains(row.id) ?? true
                 let transitions = row.release(
-                    blame: charges && executes ? .of(row.command, executingSuspects: suspects) : .none,
-                    started: isStarted, reason: reason, now: now, &connection.changes)
+                    blame: verdict.blame(row.command, suspects: suspects), started: verdict.hadStarted(row.id),
+                    reason: verdict.reason, now: now, &connection.changes)
                 try connection.save(row)
                 effects.events += transitions.map { row.event($0, shard: number) }
                 if row.isReady { effects.ready.append(row.ready) }

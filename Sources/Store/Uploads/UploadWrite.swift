@@ -29,6 +29,24 @@ package enum UploadWrite: Sendable {
         }
     }
 
+    /// The outcome of a write that is repeated, because that of its commit is unknown, and was made the first time.
+    /// - Parameter upload: the row now; nil where there is none.
+    /// - Returns: nil where it is to be made now.
+    func change(madeOf upload: Upload?) -> UploadChange? {
+        let isMade =
+            switch (self, upload) {
+            case (.create, let upload), (.store, let upload): upload != nil
+            case (.advance(_, let offset, _, _), let upload?): upload.state == .complete && upload.offset >= offset
+            case (.complete(_, let length, _, _, _), let upload?): upload.state == .complete && upload.offset == length
+            case (.end(_, let reason, _), let upload?): upload.state == .ended && upload.reason == reason
+            case (.remove, nil): true
+            default: false
+            }
+        guard isMade else { return nil }
+        return UploadChange(
+            upload: upload, isApplied: true, ready: submission == nil ? [] : upload?.command.map { [$0] } ?? [])
+    }
+
     /// The command or flow that the write submits; nil where it submits none.
     var submission: UploadSubmission? {
         switch self {

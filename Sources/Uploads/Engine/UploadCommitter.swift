@@ -33,10 +33,10 @@ final class UploadCommitter: Sendable {
             let committer = Committer(
                 named: "uploads-\(group.index)", policy: .once, share: { min($0.count, Self.batch) })
             committer.start(
-                commit: { writes, _ throws(StoreError) in
+                commit: { writes, attempt throws(StoreError) in
                     let began = MonotonicTime.now
                     let writes = writes().map(\.write)
-                    let outcomes = try store.apply(writes, group: group)
+                    let outcomes = try store.apply(writes, group: group, isRepetition: attempt.isRepetition)
                     time.recordNanoseconds((MonotonicTime.now - began).nanoseconds)
                     rows.record(writes.count)
                     return outcomes

@@ -44,13 +44,13 @@ struct ExecutionCommitters: Sendable {
     func start(
         commit:
             @escaping @Sendable (
-                _ group: CommitGroup, _ writes: () -> [ExecutionWrite], _ timeout: Duration
+                _ group: CommitGroup, _ writes: () -> [ExecutionWrite], _ attempt: CommitAttempt
             ) throws(StoreError) -> CommitOutcome,
         deliver: @escaping @Sendable (ExecutionCommitter.Batch, CommitGroup) -> Void
     ) {
         for group in groups {
             self[group].start(
-                commit: { writes, timeout throws(StoreError) in try commit(group, writes, timeout) },
+                commit: { writes, attempt throws(StoreError) in try commit(group, writes, attempt) },
                 deliver: { deliver($0, group) })
         }
     }

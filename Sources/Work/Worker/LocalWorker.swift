@@ -36,9 +36,8 @@ package final class LocalWorker: Sendable {
             references: PayloadReferences(store: store), operationExecutor: Self.threads, observer: observer,
             wakeReporter: {})
         committers.start(
-            commit: { group, writes, timeout throws(StoreError) in
-                try store.apply(
-                    writes, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+            commit: { group, writes, attempt throws(StoreError) in
+                try store.apply(writes, group: group, seat: session.seat, epoch: session.epoch, attempt)
             },
             deliver: { executor.committed($0, group: $1) })
         self.store = store
@@ -78,7 +77,7 @@ package final class LocalWorker: Sendable {
     package func apply(_ writes: [ExecutionWrite], shard: Int) throws(StoreError) -> CommitOutcome {
         try store.apply(
             { writes }, group: store.commitGroup(of: shard), seat: session.seat, epoch: session.epoch,
-            timeout: WriteTimeout.foreground)
+            CommitAttempt(timeout: WriteTimeout.foreground))
     }
 
     /// Stops the executions of the commands that have a cancellation request in the store.
@@ -123,9 +122,8 @@ package final class LocalWorker: Sendable {
     /// - Returns: the effects of the reap.
     package func die() throws(StoreError) -> Effects {
         var effects = Effects()
-        try store.reap(
-            seat: session.seat, epoch: session.epoch, charges: true, started: nil, reason: "its worker died"
-        ) { effects.append($0) }
+        let verdict = DeathVerdict(charges: true, reason: "its worker died")
+        try store.reap(seat: session.seat, epoch: session.epoch, verdict) { effects.append($0) }
         executor.stopAll()
         return effects
     }

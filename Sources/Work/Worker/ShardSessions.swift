@@ -17,7 +17,8 @@ final class ShardSessions: Sendable {
             do throws(StoreError) {
                 try store.open(session, shard: shard)
             } catch {
-                let mayBeOpenedLater = [.busy, .unreachable].contains(error.code) || error.code.makesShardUnusable
+                let mayBeOpenedLater =
+                    [.busy, .unreachable, .unknown].contains(error.code) || error.code.makesShardUnusable
                 guard mayBeOpenedLater else { throw error }
                 missing.withLock { _ = $0.insert(shard) }
             }

@@ -74,7 +74,7 @@ package final class WorkerService: Service {
             wakeReporter: { loop.perform { link.assumeIsolated { $0.flush() } } },
             publish: { event in loop.perform { link.assumeIsolated { $0.publish(event) } } })
         committers.start(
-            commit: { group, writes, timeout throws(StoreError) in
+            commit: { group, writes, attempt throws(StoreError) in
                 try sessions.open(group)
                 let start = MonotonicTime.now
                 var count = 0
@@ -83,7 +83,7 @@ package final class WorkerService: Service {
                         let taken = writes()
                         count = taken.count
                         return taken
-                    }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+                    }, group: group, seat: session.seat, epoch: session.epoch, attempt)
                 commitMeter.committed(count, since: start)
                 return outcome
             },
@@ -109,7 +109,9 @@ package final class WorkerService: Service {
         await committers.close()
         await link.flush()
         try await BlockingPool.shared.run { () throws(StoreError) in
-            try store.close(seat: session.seat, epoch: session.epoch)
+            try store.untilKnown { _ throws(StoreError) in
+                try store.close(seat: session.seat, epoch: session.epoch)
+            }
         }
         seat.removeIntentLog()
         logger.info("Worker drained.", metadata: ["seat": "\(session.seat)"])

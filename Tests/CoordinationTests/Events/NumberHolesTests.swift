@@ -95,7 +95,7 @@ import Testing
         rig.store.setOpen(5)
         try rig.read(now: .zero, isDirty: true)
         #expect(rig.published == rig.numbers(1...4) && rig.gaps.isEmpty)
-        #expect(rig.deadline == .zero + EventSequencer.timeout)
+        #expect(rig.deadline == MonotonicTime.zero + EventSequencer.timeout)
         // Each read that finds it missing puts the next one off.
         var now = MonotonicTime.zero
         for reads in 2...10 {

@@ -47,7 +47,7 @@ extension EndToEndTests {
             #expect(run.code == 0, "\(run.output)")
         }
 
-        @Test(arguments: ["claim", "fence", "reap"])
+        @Test(arguments: ["claim", "fence", "reap", "repetition"])
         func `a store without one of its rules is found within a minute`(_ rule: String) async throws {
             let run = try await simulate("--seconds", "60", "--break", rule)
             #expect(run.code == 1, "\(run.output)\(run.errors)")

@@ -54,6 +54,13 @@ import Testing
         #expect(failure == Failure(remedy: .divide, condition: .free, error: error(.corrupt), isNews: true))
     }
 
+    @Test func `a commit whose outcome is unknown is made again, under each policy`() {
+        for (policy, isNews) in [(retrying, true), (CommitPolicy.once, false)] {
+            let failure = Failure(remedy: .retry, condition: .free, error: error(.unknown), isNews: isNews)
+            #expect(policy.failure(error(.unknown), in: .locked) == failure)
+        }
+    }
+
     @Test(arguments: [.busy, .unreachable, .full, .corrupt] as [StoreError.Code])
     func `writes whose callers wait fail at the first error`(code: StoreError.Code) {
         let failure = Failure(remedy: .fail, condition: .free, error: error(code), isNews: true)

@@ -144,9 +144,9 @@ import Testing
         let tries = Mutex(0)
         let ends = AsyncStream<Void>.makeStream()
         committer.start(
-            commit: { gather, timeout throws(StoreError) in
+            commit: { gather, attempt throws(StoreError) in
                 let writes = gather()
-                #expect(timeout == .seconds(1))
+                #expect(attempt.timeout == .seconds(1))
                 if isFree.withLock({ $0 }) { return CommitOutcome(writes.map { _ in .done([], retries: 0) }) }
                 let isFirst = tries.withLock { tries in
                     tries += 1
@@ -177,10 +177,10 @@ import Testing
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
-            commit: { gather, timeout throws(StoreError) in
+            commit: { gather, attempt throws(StoreError) in
                 let writes = gather()
                 let count = tries.withLock { tries in
-                    tries.append((writes.count, timeout))
+                    tries.append((writes.count, attempt.timeout))
                     return tries.count
                 }
                 if count > 3 { return CommitOutcome(writes.map { _ in .refused }) }
@@ -206,10 +206,10 @@ import Testing
         committer.add(.claim(id(9), sent: true))
         committer.add(ends[1])
         committer.start(
-            commit: { gather, timeout throws(StoreError) in
+            commit: { gather, attempt throws(StoreError) in
                 let writes = gather()
                 let count = tries.withLock { tries in
-                    tries.append((writes, timeout))
+                    tries.append((writes, attempt.timeout))
                     return tries.count
                 }
                 if count == 2 { committer.add([ends[2], ends[3]]) }
@@ -235,10 +235,10 @@ import Testing
         let deliveries = Deliveries()
         let tries = Mutex<[(writes: Int, timeout: Duration)]>([])
         committer.start(
-            commit: { gather, timeout throws(StoreError) in
+            commit: { gather, attempt throws(StoreError) in
                 let writes = gather()
                 let count = tries.withLock { tries in
-                    tries.append((writes.count, timeout))
+                    tries.append((writes.count, attempt.timeout))
                     return tries.count
                 }
                 if count > 3 { return CommitOutcome(writes.map { _ in .refused }) }
@@ -252,6 +252,62 @@ import Testing
         #expect(batches.map(\.before) == [.free, .unreachable] && !committer.isLocked)
         #expect(tries.withLock { $0.map(\.writes) } == [1, 0, 0, 0])
         #expect(tries.withLock { $0.allSatisfy { $0.timeout == .seconds(1) } })
+    }
+
+    @Test func `a commit whose outcome is unknown is made again with the same writes, claims too`() async {
+        let committer = Self.committer()
+        let deliveries = Deliveries()
+        let tries = Mutex<[(writes: [ExecutionWrite], isRepetition: Bool)]>([])
+        let first: [ExecutionWrite] = [.claim(id(1), sent: true), .end(id(2), claim: 1, .success(result: nil))]
+        let later = [ExecutionWrite.claim(id(3), sent: true), .end(id(4), claim: 1, .success(result: nil))]
+        committer.add(first)
+        committer.start(
+            commit: { gather, attempt throws(StoreError) in
+                let writes = gather()
+                let count = tries.withLock { tries in
+                    tries.append((writes, attempt.isRepetition))
+                    return tries.count
+                }
+                switch count {
+                case 1:
+                    committer.add(later[1])
+                    throw StoreError(.unknown, "no answer")
+                // A repetition whose server is away, or locked by another process, keeps its claims.
+                case 2: throw StoreError(.unreachable, "the server is away")
+                case 3: throw StoreError(.busy, "locked")
+                case 4:
+                    committer.add(later[0])
+                    throw StoreError(.unknown, "no answer")
+                default: return CommitOutcome(writes.map { _ in .done([], retries: 0) })
+                }
+            }, deliver: { deliveries.add($0) })
+        let batches = await deliveries.first(6)
+        await committer.close()
+        let tried = tries.withLock { $0 }
+        #expect(tried.map(\.writes) == [first, first, first, first, first, [later[1], later[0]]])
+        #expect(tried.map(\.isRepetition) == [false, true, true, true, true, false])
+        #expect(batches.map { $0.error?.code } == [.unknown, .unreachable, .busy, .unknown, nil, nil])
+        #expect(batches.map(\.writes) == [[], [], [], [], first, [later[1], later[0]]])
+    }
+
+    @Test func `a write that may have been made fails with the error that says so`() async {
+        let committer = GroupCommitter<Int, Int>(named: "commit", policy: .once)
+        let batches = Mutex<[GroupCommitter<Int, Int>.Batch]>([])
+        let attempts = Mutex<[Bool]>([])
+        committer.start(
+            commit: { writes, attempt throws(StoreError) in
+                let count = attempts.withLock { attempts in
+                    attempts.append(attempt.isRepetition)
+                    return attempts.count
+                }
+                _ = writes()
+                throw StoreError(count < 3 ? .unknown : .busy, "\(count)")
+            }, deliver: { batch in batches.withLock { $0.append(batch) } })
+        committer.add(7)
+        await committer.close()
+        #expect(attempts.withLock { $0 } == [false, true, true])
+        let failed = batches.withLock { $0.filter { !$0.writes.isEmpty } }
+        #expect(failed.map(\.writes) == [[7]] && failed.first?.error?.code == .unknown)
     }
 
     @Test func `closing commits the writes that were added before`() async {
@@ -327,9 +383,9 @@ import Testing
         let tries = Mutex(0)
         committer.add([1, 2])
         committer.start(
-            commit: { writes, timeout throws(StoreError) in
+            commit: { writes, attempt throws(StoreError) in
                 _ = writes()
-                #expect(timeout == WriteTimeout.foreground)
+                #expect(attempt.timeout == WriteTimeout.foreground)
                 tries.withLock { $0 += 1 }
                 throw StoreError(.busy, "locked", shard: 0)
             }, deliver: { batch in batches.withLock { $0.append(batch) } })

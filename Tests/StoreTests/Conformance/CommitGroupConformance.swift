@@ -29,7 +29,7 @@ import Testing
         func commit(_ writes: [ExecutionWrite], _ group: CommitGroup) throws -> CommitOutcome {
             try store.apply(
                 { writes }, group: group, seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch,
-                timeout: .seconds(1))
+                CommitAttempt(timeout: .seconds(1)))
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
             for (index, id) in ids.enumerated() {
                 writes.append(.complete(id, length: 100, .command(index == 1 ? unknown : .noop), due: nil))
             }
-            let results = try rig.store.apply(writes, group: group)
+            let results = try rig.store.apply(writes, group: group, isRepetition: false)
             #expect(results.count == 2 * ids.count)
             #expect(results.prefix(ids.count).map { try? $0.get().upload?.id } == ids)
             for (index, result) in results.dropFirst(ids.count).enumerated() {
@@ -143,7 +143,7 @@ import Testing
         let group = CommitGroup(0, shards: 0..<2)
         let execution = #expect(throws: StoreError.self) { try rig.commit([], group) }
         #expect(execution?.code == .invalid)
-        let upload = #expect(throws: StoreError.self) { try rig.store.apply([], group: group) }
+        let upload = #expect(throws: StoreError.self) { try rig.store.apply([], group: group, isRepetition: false) }
         #expect(upload?.code == .invalid)
     }
 }

@@ -171,16 +171,19 @@ import Testing
             writes.append(.end(CommandID(), claim: 1, .success(result: nil)))
             writes.append(.end(id, claim: 1, .success(result: nil)))
         }
+        let before = try subject.store.lastTransition(shard: 0)
         let outcomes = try subject.store.apply(
             writes, shard: 0, seat: StoreUnderTest.seat, epoch: StoreUnderTest.epoch, now: .base)
         #expect(outcomes.count == 400)
         #expect(outcomes.filter { $0 == .replaced }.count == 100)
         #expect(try subject.store.counts()[.success] == 100)
-        let events = try subject.store.events(shard: 0, after: 100, limit: 1000).events
-        #expect(events.count == 300)
-        #expect(events.map(\.transition.seq) == Array(101...400))
-        #expect(try subject.store.lastTransition(shard: 0) == 400)
-        #expect(try subject.store.events(shard: 0, after: 390, limit: 5).events.count == 5)
+        let numbers = try subject.store.events(shard: 0, after: before, limit: 1000).events.map(\.transition.seq)
+        #expect(numbers.count == 300)
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(try subject.store.lastTransition(shard: 0) == numbers.last)
+        #expect(
+            try subject.store.events(shard: 0, after: numbers[289], limit: 5).events.map(\.transition.seq)
+                == Array(numbers[290..<295]))
     }
 
     @Test(arguments: StoreKind.allCases)

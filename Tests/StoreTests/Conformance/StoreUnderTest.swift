@@ -7,11 +7,13 @@ import Testing
 /// The stores on which every conformance test runs.
 enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite, memory
+    /// These, as a server has them: outcomes of commits are forgotten, numbers have holes, and the clock is 10 minutes ahead.
+    case forgetfulSQLite, forgetfulMemory
     /// SQLite, with the tables of release 0.1.0.
     case firstRelease
 
     /// The stores that can do all that this release can.
-    static let current: [StoreKind] = [.sqlite, .memory]
+    static let current: [StoreKind] = [.sqlite, .memory, .forgetfulSQLite, .forgetfulMemory]
 
     var testDescription: String { rawValue }
 }
@@ -19,24 +21,31 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 /// A new store with a clock that the test sets, and helpers for the steps that most tests need.
 final class StoreUnderTest: Sendable {
     let store: any CommandStore
-    let clock = SettableClock()
+    let clock: SettableClock
     private let directory: TemporaryDirectory?
+
+    /// Of the forgetful stores. Each test has another one, from its line.
+    private static let seed = SeededRandom.announced("ForgetfulStore").seed
 
     static let seat = 1
     static let epoch: Int64 = 0x1234_5678_9ABC_DEF
 
-    init(_ kind: StoreKind, shardCount: Int = 4) throws {
+    init(_ kind: StoreKind, shardCount: Int = 4, line: UInt64 = #line) throws {
+        let isForgetful = kind == .forgetfulSQLite || kind == .forgetfulMemory
+        clock = SettableClock(ahead: isForgetful ? .seconds(600) : .zero)
+        let own: any CommandStore & StoreHealth
         switch kind {
-        case .memory:
+        case .memory, .forgetfulMemory:
             directory = nil
-            store = MemoryStore(shardCount: shardCount, clock: clock)
-        case .sqlite, .firstRelease:
+            own = MemoryStore(shardCount: shardCount, clock: clock)
+        case .sqlite, .forgetfulSQLite, .firstRelease:
             let directory = try TemporaryDirectory("store")
             self.directory = directory
             let data = DataDirectory(path: "\(directory.path)/data")
             if kind == .firstRelease { try data.createAsFirstRelease(shards: shardCount) }
-            store = try SQLiteStore(directory: data, shardCount: shardCount, clock: clock)
+            own = try SQLiteStore(directory: data, shardCount: shardCount, clock: clock)
         }
+        store = isForgetful ? RepeatingStore(ForgetfulStore(own, seed: Self.seed ^ line)) : own
     }
 
     deinit { directory?.remove() }

@@ -120,7 +120,7 @@ import Testing
         // This store has not opened a shard yet.
         let store = try SQLiteStore(directory: fixture.data, create: false)
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead") { _ in }
+            try store.reap(seat: 1, epoch: 1, DeathVerdict(charges: false, reason: "dead")) { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         let wanted: StoreError.Code = use == "read" ? .permission : .failed
@@ -180,7 +180,7 @@ import Testing
             return
         }
         var released: [StatusEvent] = []
-        try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "died") { effects in
+        try store.reap(seat: 1, epoch: 1, DeathVerdict(charges: false, reason: "died")) { effects in
             released += effects.events
         }
         #expect(released.count == 1)

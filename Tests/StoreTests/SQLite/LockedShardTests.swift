@@ -112,7 +112,7 @@ import Testing
         let probe = try SQLiteProbe(fixture.data.shard(0))
         try probe.run("BEGIN IMMEDIATE")
         func reap() throws(StoreError) {
-            try store.reap(seat: 1, epoch: 1, charges: false, started: nil, reason: "dead") { _ in }
+            try store.reap(seat: 1, epoch: 1, DeathVerdict(charges: false, reason: "dead")) { _ in }
         }
         let error = #expect(throws: StoreError.self) { try reap() }
         #expect(error?.code == .busy)

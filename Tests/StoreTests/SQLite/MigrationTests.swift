@@ -148,7 +148,8 @@ import Testing
         let ids = try fixture.firstRelease(shards: 1).submitNoops(2000)
         let before = try RecordedDisk(fixture.data)
         let vfs = RecordingVFS("migration")
-        let store = try SQLiteStore(directory: fixture.data, create: false, shardCount: 1, clock: SettableClock(), vfs: vfs.name)
+        let store = try SQLiteStore(
+            directory: fixture.data, create: false, shardCount: 1, clock: SettableClock(), vfs: vfs.name)
         #expect(try store.migrate(shard: 0, epochs: []) == .migrated(from: 2))
         _ = try store.checkpoint(shard: 0)
         let records = vfs.records

@@ -21,7 +21,7 @@ import Testing
         try first.open(Session(seat: 1, epoch: 1, pid: 1, startTime: 1, bootID: ""))
         _ = try first.apply([.claim(ids[0], sent: true)], shard: 0, seat: 1, epoch: 1)
         // The cached claim of the first store is compared with the row that the second has changed.
-        try second.reap(seat: 1, epoch: 1, charges: true, started: nil, reason: "thought dead") { _ in }
+        try second.reap(seat: 1, epoch: 1, DeathVerdict(charges: true, reason: "thought dead")) { _ in }
         let end = ExecutionWrite.end(ids[0], claim: 1, .success(result: nil))
         #expect(try first.apply([end], shard: 0, seat: 1, epoch: 1)[0] == .replaced)
         #expect(try first.command(ids[0])?.status == .new)

@@ -10,7 +10,8 @@ struct UniqueKeyTortureTests {
     /// Makes the same random calls on both stores and compares the outcomes.
     @Test func `both stores grant and refuse keys alike, and a key never has two holders`() throws {
         var random = SeededRandom.announced("unique keys in two stores")
-        let stores = try StoreKind.current.map { try StoreUnderTest($0, shardCount: 2) }
+        // A claim of a command that its worker has already cannot be repeated.
+        let stores = try [StoreKind.sqlite, .memory].map { try StoreUnderTest($0, shardCount: 2) }
         for store in stores { try store.open() }
         var now = Timestamp.base
         /// The same command in each store.

@@ -8,9 +8,9 @@ extension ExecutionStore {
         _ writes: [ExecutionWrite], shard: Int, seat: Int, epoch: Int64,
         timeout: Duration = .seconds(10)
     ) throws(StoreError) -> CommitOutcome {
-        try apply({ writes }, group: commitGroup(of: shard), seat: seat, epoch: epoch, timeout: timeout)
+        try apply(
+            { writes }, group: commitGroup(of: shard), seat: seat, epoch: epoch, CommitAttempt(timeout: timeout))
     }
-
 }
 
 extension UploadStore {

@@ -70,7 +70,8 @@ extension ExecutionStore {
     ) throws(StoreError) {
         try at(now) { () throws(StoreError) in
             try reap(
-                seat: seat, epoch: epoch, charges: charges, started: started, reason: reason, released: released)
+                seat: seat, epoch: epoch, DeathVerdict(charges: charges, started: started, reason: reason),
+                released: released)
         }
     }
 }

@@ -9,23 +9,26 @@ package final class SettableClock: StoreClock {
     @TaskLocal private static var timeOfCall: Timestamp?
 
     private let time: Mutex<Timestamp?>
+    private let ahead: Duration
     package let followsThisMachine: Bool
 
     /// - Parameters:
     ///   - start: where the clock stands; nil: it shows the time of this machine.
+    ///   - ahead: how far it is ahead of this machine until it is set.
     ///   - followsThisMachine: then the store takes each step of the clock for a jump of the wall clock.
-    package init(at start: Timestamp? = nil, followsThisMachine: Bool = false) {
+    package init(at start: Timestamp? = nil, ahead: Duration = .zero, followsThisMachine: Bool = false) {
+        self.ahead = ahead
         time = Mutex(start)
         self.followsThisMachine = followsThisMachine
     }
 
-    package func now() -> Timestamp { Self.timeOfCall ?? time.withLock { $0 } ?? .now }
+    package func now() -> Timestamp { Self.timeOfCall ?? time.withLock { $0 } ?? .now + ahead }
 
     /// The clock stands at this time from now on.
     package func set(to time: Timestamp) { self.time.withLock { $0 = time } }
 
     /// Moves a clock that stands, and stops one that shows the time of this machine.
-    package func advance(by duration: Duration) { time.withLock { $0 = ($0 ?? .now) + duration } }
+    package func advance(by duration: Duration) { time.withLock { $0 = ($0 ?? .now + ahead) + duration } }
 
     /// Runs calls of this thread at another time.
     package func at<Value, Failure: Error>(

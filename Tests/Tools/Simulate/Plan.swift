@@ -1,7 +1,7 @@
 internal import Commands
 
 /// Random numbers of one purpose. Each purpose has a stream of its own, so that a fault that is left out shifts nothing else.
-struct SeededRandom: RandomNumberGenerator {
+struct RandomStream: RandomNumberGenerator {
     private var state: UInt64
 
     /// - Parameter stream: the purpose.
@@ -110,7 +110,7 @@ struct Plan: Sendable {
 
     /// - Parameter broken: the faults without which it changes nothing are on.
     init(seed: UInt64, broken: Break?) {
-        var random = SeededRandom(seed: seed, stream: 1)
+        var random = RandomStream(seed: seed, stream: 1)
         self.seed = seed
         shards = [1, 2, 2, 4][random.number(0...3)]
         workers = random.number(1...4)
@@ -146,12 +146,15 @@ enum Break: String, CaseIterable, Sendable {
     case fence
     /// The commands of a worker that lives are released.
     case reap
+    /// A commit that is repeated, because its outcome is unknown, is taken for another one.
+    case repetition
 
     fileprivate var faults: [Plan.Fault] {
         switch self {
         case .claim: [.doubledOffer]
         case .fence: [.commitDeath, .slowCommit, .lateCommit]
         case .reap: []
+        case .repetition: [.madeCommit]
         }
     }
 }

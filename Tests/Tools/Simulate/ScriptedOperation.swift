@@ -48,12 +48,12 @@ struct ScriptedOperation: CommandOperation {
         return random.chance(0.3) ? Array("{}".utf8) : nil
     }
 
-    private func random(_ execution: CommandExecution, stream: UInt64) -> SeededRandom {
-        SeededRandom(seed: plan.seed ^ execution.id.low &+ UInt64(execution.claim), stream: stream)
+    private func random(_ execution: CommandExecution, stream: UInt64) -> RandomStream {
+        RandomStream(seed: plan.seed ^ execution.id.low &+ UInt64(execution.claim), stream: stream)
     }
 
     /// Waits as operations do: in a task, or in a blocking call, which does not see a stop before it returns.
-    private func wait(_ time: Duration, _ random: inout SeededRandom) async throws {
+    private func wait(_ time: Duration, _ random: inout RandomStream) async throws {
         if random.chance(0.5) {
             try await Task.sleep(for: time)
         } else {
@@ -64,7 +64,7 @@ struct ScriptedOperation: CommandOperation {
         if Task.isCancelled, random.chance(0.8) { throw CancellationError() }
     }
 
-    private func dieByChance(_ random: inout SeededRandom) {
+    private func dieByChance(_ random: inout RandomStream) {
         let dies = random.chance(plan.rate(.stepDeath))
         if dies, !faults.hasCalmed, faults.mayDie() {
             ledger.count("deaths at a step")
@@ -72,7 +72,7 @@ struct ScriptedOperation: CommandOperation {
         }
     }
 
-    private func failure(_ random: inout SeededRandom) -> any Error {
+    private func failure(_ random: inout RandomStream) -> any Error {
         struct UnexpectedError: Error {}
         let faults: [CommandFailure.Fault] = [.link, .reset, .destination, .credential, .final]
         guard let fault = random.chance(0.4) ? .command : random.pick(faults), random.chance(0.9) else {

@@ -3,7 +3,7 @@ internal import Commands
 internal import Glibc
 internal import Host
 
-/// simulate [--seed N | --seconds S] [--break claim|fence|reap] [--check-hash] [--json]
+/// simulate [--seed N | --seconds S] [--break claim|fence|reap|repetition] [--check-hash] [--json]
 ///
 /// Runs workers, their committers and the memory store in threads that take turns, on a virtual clock, with chance and faults
 /// from a seed, and checks each run by oracles. See `CSimulation` for the threads, `Plan` for the faults, `Oracles` for the
@@ -18,7 +18,7 @@ internal import Host
     }
 
     private static let usage =
-        "usage: simulate [--seed N | --seconds S] [--break claim|fence|reap] [--check-hash] [--json]"
+        "usage: simulate [--seed N | --seconds S] [--break claim|fence|reap|repetition] [--check-hash] [--json]"
 
     static func main() {
         setUp()

@@ -15,9 +15,6 @@ final class SimulatedProcess: Sendable {
     private let wake: MonotonicSemaphore
     /// Commits that are on their way to the store.
     private let travelling = Mutex<[CommitGroup: [ExecutionWrite]]>([:])
-    /// A commit was made and reported as failed, so that the worker may have given up a claim that it holds. Its death heals
-    /// that.
-    private let isMisled = Atomic(false)
 
     /// - Parameter wake: signalled at its death.
     init(number: Int, ledger: Ledger, wake: MonotonicSemaphore) {
@@ -28,8 +25,6 @@ final class SimulatedProcess: Sendable {
     }
 
     var lives: Bool { !isDead.load(ordering: .relaxed) }
-    var needsRestart: Bool { isMisled.load(ordering: .relaxed) }
-    func mislead() { isMisled.store(true, ordering: .relaxed) }
 
     func die() {
         guard lives else { return }

@@ -3,6 +3,7 @@ internal import Commands
 internal import Host
 internal import Store
 internal import Synchronization
+internal import TestSupport
 
 /// The store as one worker sees it: its commits take time, fail, or end with an unknown outcome. A dead process reaches it no
 /// more.
@@ -19,23 +20,19 @@ final class WorkerStore: ForwardingStore {
         self.ledger = ledger
     }
 
-    var shardCount: Int { store.shardCount }
-    var clock: any StoreClock { store.clock }
-
-    var target: any CommandStore {
+    var target: any CommandStore & StoreHealth {
         process.requireLife()
         return store
     }
 
     func apply(
-        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64,
-        timeout: Duration
+        _ writes: () -> [ExecutionWrite], group: CommitGroup, seat: Int, epoch: Int64, _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome {
         process.requireLife()
         let fault = faults.next()
         if fault.isLocked {
             ledger.count("locked shards")
-            simulation_sleep(timeout.nanoseconds)
+            simulation_sleep(attempt.timeout.nanoseconds)
             throw StoreError(.busy, "simulated: the shard is locked", shard: group.shards.first)
         }
         let writes = writes()
@@ -45,17 +42,17 @@ final class WorkerStore: ForwardingStore {
         process.travels(nil, group: group)
         if fault.isLost {
             ledger.count("lost commits")
-            throw StoreError(.failed, "simulated: the commit failed", shard: group.shards.first)
+            let code: StoreError.Code = fault.isUnknown ? .unknown : .failed
+            throw StoreError(code, "simulated: the commit failed", shard: group.shards.first)
         }
         let outcomes = try faults.commit(
-            writes, to: store, group: group, session: (seat, epoch), timeout: timeout)
+            writes, to: store, group: group, session: (seat, epoch), attempt)
         for shard in group.shards { ledger.audit(shard: shard) }
         if fault.diesAfter { process.dieHere() }
         simulation_sleep(fault.answerLatency.nanoseconds)
         if fault.isUnknown {
             ledger.count("unknown commits")
-            process.mislead()
-            throw StoreError(.failed, "simulated: the outcome of the commit is unknown", shard: group.shards.first)
+            throw StoreError(.unknown, "simulated: the outcome of the commit is unknown", shard: group.shards.first)
         }
         return outcomes
     }
@@ -77,14 +74,14 @@ final class CommitFaults: Sendable {
 
     private let plan: Plan
     private let broken: Break?
-    private let random: Mutex<SeededRandom>
+    private let random: Mutex<RandomStream>
     private let isCalm = Atomic(false)
     private let deaths = Atomic(0)
 
     init(_ plan: Plan, broken: Break?) {
         self.plan = plan
         self.broken = broken
-        random = Mutex(SeededRandom(seed: plan.seed, stream: 3))
+        random = Mutex(RandomStream(seed: plan.seed, stream: 3))
     }
 
     /// From now on commits succeed.
@@ -120,11 +117,12 @@ final class CommitFaults: Sendable {
     /// One transaction, without the rule that is broken.
     func commit(
         _ writes: [ExecutionWrite], to store: MemoryStore, group: CommitGroup, session: (seat: Int, epoch: Int64),
-        timeout: Duration
+        _ attempt: CommitAttempt
     ) throws(StoreError) -> CommitOutcome {
         func apply(_ writes: [ExecutionWrite]) throws(StoreError) -> CommitOutcome {
-            try store.apply(
-                { writes }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+            var attempt = attempt
+            if broken == .repetition { attempt.isRepetition = false }
+            return try store.apply({ writes }, group: group, seat: session.seat, epoch: session.epoch, attempt)
         }
         let made = try apply(writes)
         guard let broken else { return made }

@@ -7,7 +7,7 @@ struct Workload {
     private let plan: Plan
     private let store: MemoryStore
     private let ledger: Ledger
-    private var random: SeededRandom
+    private var random: RandomStream
     private var openBatches: [CommandID] = []
     private var numberOfKeys = 0
 
@@ -20,7 +20,7 @@ struct Workload {
         self.plan = plan
         self.store = store
         self.ledger = ledger
-        random = SeededRandom(seed: plan.seed, stream: 9)
+        random = RandomStream(seed: plan.seed, stream: 9)
     }
 
     /// When each submit happens, after the start.

@@ -51,7 +51,7 @@ final class World {
     let broken: Break?
     let faults: CommitFaults
     private var workload: Workload
-    var random: SeededRandom
+    var random: RandomStream
     let inbox = Inbox()
     private var agenda: [(at: Duration, action: Action)] = []
     var workers: [SimulatedWorker] = []
@@ -72,7 +72,7 @@ final class World {
         ledger = Ledger(store, fail: fail)
         faults = CommitFaults(plan, broken: broken)
         workload = Workload(plan, store, ledger)
-        random = SeededRandom(seed: plan.seed, stream: 11)
+        random = RandomStream(seed: plan.seed, stream: 11)
     }
 
     var now: Duration { .nanoseconds(simulation_now()) }
@@ -94,8 +94,6 @@ final class World {
         auditShards()
         let end = now + Self.bound
         while now < end, !isAtRest {
-            // A worker that was told a lie about a commit may hold a claim that it has given up. Its death heals that.
-            for worker in workers where worker.process.needsRestart { kill(worker) }
             tell(workload.settleAll().requests)
             turn(until: min(now + .seconds(30), end))
         }
@@ -156,7 +154,7 @@ final class World {
         case .arrive(let writes, let group, let epoch):
             ledger.count("late commits")
             _ = try? faults.commit(
-                writes, to: store, group: group, session: (Self.seat, epoch), timeout: .zero)
+                writes, to: store, group: group, session: (Self.seat, epoch), CommitAttempt(timeout: .zero))
         }
         auditShards()
     }
@@ -178,7 +176,11 @@ final class World {
         // Its transitions go with a command.
         auditShards()
         if happens(.prune) { workload.prune() }
-        if broken == .reap, random.chance(0.1), let worker = random.pick(workers) { release(of: worker) }
+        if broken == .reap, random.chance(0.1), let worker = random.pick(workers) {
+            release(of: worker)
+            // It lives, and may claim nothing more.
+            plan(.start, at: now + .seconds(1))
+        }
     }
 
     // MARK: Workers
@@ -225,8 +227,8 @@ final class World {
 
     private func release(of worker: SimulatedWorker, _ started: StartedExecutions? = nil) {
         store.reap(
-            seat: Self.seat, epoch: worker.process.epoch, charges: random.chance(0.8), started: started,
-            reason: "its worker died"
+            seat: Self.seat, epoch: worker.process.epoch,
+            DeathVerdict(charges: random.chance(0.8), started: started, reason: "its worker died")
         ) { tell($0.requests) }
     }
 

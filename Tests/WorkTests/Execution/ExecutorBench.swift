@@ -31,6 +31,7 @@ final class Bench: Sendable {
     let store: any CommandStore
     /// The store with its commit groups.
     let groups: GroupedStore
+    let forgetful: ForgetfulStore?
     let executor: Executor
     private let committers: ExecutionCommitters
     private let session = Session(seat: 0, epoch: 5, pid: 1, startTime: 1, bootID: "b")
@@ -39,15 +40,19 @@ final class Bench: Sendable {
     /// - Parameters:
     ///   - shardsPerGroup: shards whose writes share a commit.
     ///   - intentLog: the directory of the log of started executions; nil: there is none.
+    ///   - forgets: the seed of a store that forgets the outcomes of commits; nil: it forgets none.
+    ///   - forgetRate: the share of these commits.
     ///   - spoils: whether a commit with this write fails for good.
     init(
         _ operations: [Scripted], concurrency: Int = 4, shardCount: Int = 2, shardsPerGroup: Int = 1,
         intentLog directory: String? = nil,
-        operationExecutor: (any TaskExecutor)? = nil,
+        operationExecutor: (any TaskExecutor)? = nil, forgets seed: UInt64? = nil, forgetRate: Double = 0.5,
         spoils: @escaping @Sendable (ExecutionWrite) -> Bool = { _ in false }
     ) throws {
-        let store: any CommandStore = MemoryStore(shardCount: shardCount, types: Set(operations.map(\.type)))
-        let groups = GroupedStore(store, shardsPerGroup: shardsPerGroup)
+        let store = MemoryStore(shardCount: shardCount, types: Set(operations.map(\.type)))
+        let forgetful = seed.map { ForgetfulStore(store, seed: $0, rate: forgetRate) }
+        let groups = GroupedStore(forgetful as (any CommandStore)? ?? store, shardsPerGroup: shardsPerGroup)
+        self.forgetful = forgetful
         self.store = store
         self.groups = groups
         try store.open(session)
@@ -65,11 +70,11 @@ final class Bench: Sendable {
             references: PayloadReferences(store: store), operationExecutor: operationExecutor, wakeReporter: {})
         self.executor = executor
         committers.start(
-            commit: { group, gather, timeout throws(StoreError) in
+            commit: { group, gather, attempt throws(StoreError) in
                 let writes = gather()
                 if writes.contains(where: spoils) { throw StoreError(.corrupt, "malformed") }
                 return try groups.apply(
-                    { writes }, group: group, seat: session.seat, epoch: session.epoch, timeout: timeout)
+                    { writes }, group: group, seat: session.seat, epoch: session.epoch, attempt)
             }, deliver: { executor.committed($0, group: $1) })
     }
 
@@ -116,8 +121,7 @@ final class Bench: Sendable {
     func replace(_ id: CommandID) throws {
         let other = Session(seat: 1, epoch: 6, pid: 1, startTime: 1, bootID: "b")
         try store.reap(
-            seat: session.seat, epoch: session.epoch, charges: false, started: nil, reason: "lost",
-            released: { _ in })
+            seat: session.seat, epoch: session.epoch, DeathVerdict(charges: false, reason: "lost"), released: { _ in })
         try store.open(other)
         _ = try store.apply(
             [.claim(id, sent: true)], shard: id.shard(of: store.shardCount), seat: other.seat, epoch: other.epoch)

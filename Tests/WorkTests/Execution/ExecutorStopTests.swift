@@ -199,7 +199,7 @@ import Wire
         bench.offer(id, "a")
         try await bench.reach(.sent, id)
         // The coordinator counts the worker as dead and releases its commands.
-        try bench.store.reap(seat: 0, epoch: 5, charges: false, started: nil, reason: "test") { _ in }
+        try bench.store.reap(seat: 0, epoch: 5, DeathVerdict(charges: false, reason: "test")) { _ in }
         go.continuation.yield()
         await bench.executor.idle()
         #expect(try bench.command(id).status == .new)

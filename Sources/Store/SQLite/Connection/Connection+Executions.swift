@@ -34,6 +34,23 @@ extension Connection {
         return .claimed(row.command, payload: payload, checkpoint: checkpoint, transitions)
     }
 
+    /// The outcome of a repeated write that was made the first time; nil where it is to be made now.
+    func outcome(
+        ofMade write: ExecutionWrite, of commit: [ExecutionWrite], seat: Int, epoch: Int64
+    ) throws(StoreError) -> ExecutionOutcome? {
+        guard let row = try find(write.id),
+            let transitions = row.transitions(
+                madeBy: write, of: commit, seat: seat, epoch: epoch, in: try timeline(write.id))
+        else { return nil }
+        guard case .claim = write else { return .done(transitions, retries: row.command.retries) }
+        let select = try statement(.claimable, write.id)
+        defer { select.reset() }
+        guard try select.step() else { return nil }
+        return .claimed(
+            row.command, payload: select.bytes(Query.columnCount),
+            checkpoint: select.optionalBytes(Query.columnCount + 1), transitions)
+    }
+
     func send(_ id: CommandID, claim: Int, now: Timestamp) throws(StoreError) -> ExecutionOutcome {
         guard var row = try find(id) else { return .replaced }
         switch row.send(claim: claim, now: now, &changes) {

@@ -2,7 +2,7 @@ package import Commands
 
 extension SQLiteStore {
     package func apply(
-        _ writes: [UploadWrite], group: CommitGroup
+        _ writes: [UploadWrite], group: CommitGroup, isRepetition: Bool
     ) throws(StoreError) -> [Result<UploadChange, StoreError>] {
         let number = try group.onlyShard()
         let now = clock.now()
@@ -16,7 +16,12 @@ extension SQLiteStore {
             for (write, check) in zip(writes, checks) {
                 switch check {
                 case .failure(let problem): results.append(.failure(problem))
-                case .success(let digest): results.append(try connection.apply(write, digest: digest, now: now))
+                case .success(let digest):
+                    if isRepetition, let made = write.change(madeOf: try connection.upload(write.id)) {
+                        results.append(.success(made))
+                    } else {
+                        results.append(try connection.apply(write, digest: digest, now: now))
+                    }
                 }
             }
             return results
