@@ -103,7 +103,8 @@ extension EndToEndTests {
                 #expect(dead.count == Self.count * 2)
                 let beside = try await destinations.seconds(of: 1000, path: "/beside/", within: Self.timeout)
                 // In a debug build the ticks of the coordinator take up to two thirds of a processor here.
-                #expect(beside <= alone * 3 + 2, "\(alone) s alone")
+                print("a thousand commands: \(alone) s alone, \(beside) s beside dead destinations")
+                #expect(beside <= alone * 5, "\(alone) s alone")
                 let living = try await destinations.submitToLiving(Self.count / 2)
                 try await until("the living ones", within: Self.timeout) {
                     destinations.succeeded("/living/") >= living.count
@@ -120,12 +121,15 @@ extension EndToEndTests {
             }
         }
 
-        /// Seconds from the death of the coordinator to the answer of a command that is submitted then.
-        private func secondsOfRestart(dead: Int) async throws -> Double {
+        /// Seconds of a command beside dead destinations, and from the death of the coordinator to the answer of another one
+        /// that is submitted then.
+        private func secondsOfRestart(dead: Int) async throws -> (command: Double, restart: Double) {
+            let command = Shared(0.0)
             let restart = Shared(0.0)
             try await with { destinations, up in
                 if dead > 0 { _ = try await destinations.submitToDead(dead, each: 4) }
-                _ = try await destinations.seconds(of: 1, path: "/before/", within: Self.timeout)
+                let seconds = try await destinations.seconds(of: 1, path: "/before/", within: Self.timeout)
+                command.change { $0 = seconds }
                 let pid = try await coordinator(destinations.installation)
                 let killed = MonotonicTime.now
                 kill(pid, SIGKILL)
@@ -133,15 +137,17 @@ extension EndToEndTests {
                 restart.change { $0 = (MonotonicTime.now - killed).seconds }
                 #expect(coordinatorDeaths(up) == 1)
             }
-            return restart.value
+            return (command.value, restart.value)
         }
 
+        /// A coordinator that tried the dead ones first would need 160 s for them, at 25 a second.
         @Test func `a killed coordinator dispatches again within seconds beside a thousand dead destinations`()
             async throws
         {
             let alone = try await secondsOfRestart(dead: 0)
             let beside = try await secondsOfRestart(dead: Self.count / 2)
-            #expect(beside <= alone * 3 + 2, "\(alone) s alone")
+            print("restart of the coordinator: \(alone) s alone, \(beside) s beside dead destinations")
+            #expect(beside.restart <= 10 * (alone.restart + beside.command), "\(alone) s alone, \(beside) s beside")
         }
 
         /// Processor time of the coordinator in a while, after every dead destination was tried.
@@ -187,9 +193,10 @@ extension EndToEndTests {
                 let late = destinations.server.requests.filter { $0.target.hasPrefix("/deep/") }.map {
                     $0.began - returned
                 }
+                print("a pause: \(alone) s for one command, the last request after \(late.max() ?? .zero)")
                 // A pause that waits for a sweep or the backlog takes seconds. Requests that have begun still end, and a busy
                 // machine delays them as it delays one command.
-                #expect((late.max() ?? .zero).seconds <= 1 + 10 * alone, "\(alone) s for one command")
+                #expect((late.max() ?? .zero).seconds <= 20 * alone, "\(alone) s for one command")
                 #expect(destinations.succeeded("/deep/") < deep.count)
                 #expect(coordinatorDeaths(up) == 0)
             }
