@@ -50,16 +50,24 @@ package enum EndpointProblem: Sendable, Equatable {
     case occupied(path: String)
 }
 
-/// Binds and connects the sockets of one process. Keep it for as long as a socket may connect again.
+/// Makes the sockets of one process. Keep it for as long as a socket may connect again.
 package protocol OpenEndpoints: AnyObject, Sendable {
-    /// Makes a socket of the coordinator reachable, and replaces one that an earlier coordinator has left. Call it on the
-    /// loop of the socket, and as the coordinator.
-    func bind(_ socket: borrowing Socket, as name: CoordinatorSocket) throws(ZeroMQError)
+    /// Makes a socket of the coordinator, and replaces one that an earlier coordinator has left. Call it on the loop, and as
+    /// the coordinator.
+    func bind(
+        _ kind: Socket.Kind, as name: CoordinatorSocket, options: Socket.Options, on loop: PollLoop
+    ) throws(ZeroMQError) -> Socket
 
     /// Binds the sockets anew that have become unreachable. Connections stay as they are. Call it on their loop.
     /// - Returns: their names.
     func bindMissing() throws(ZeroMQError) -> [String]
 
-    /// Connects now, or when a coordinator starts, and again after each loss. Call it on the loop of the socket.
-    func connect(_ socket: borrowing Socket, to name: CoordinatorSocket) throws(ZeroMQError)
+    /// Makes a socket that connects now, or when a coordinator starts, and again after each loss. Call it on the loop.
+    func connect(
+        _ kind: Socket.Kind, to name: CoordinatorSocket, options: Socket.Options, on loop: PollLoop
+    ) throws(ZeroMQError) -> Socket
+
+    /// Returns when all sockets are closed, and what they had left is sent or their linger has passed: close them first. No
+    /// socket can be made afterwards.
+    func close()
 }

@@ -4,7 +4,7 @@ internal import Host
 /// other can connect, so the socket is bound anew. Used on the loop of the sockets.
 package struct BoundFiles: Sendable {
     private struct Entry: Sendable {
-        weak var core: SocketCore?
+        weak var transport: (any MessageTransport)?
         var endpoint: Endpoint
         /// Nil where the file was gone right after the bind.
         var identity: FileIdentity?
@@ -18,10 +18,10 @@ package struct BoundFiles: Sendable {
 
     /// Binds a socket to an `ipc` endpoint.
     package mutating func bind(_ socket: borrowing Socket, _ endpoint: Endpoint) throws(ZeroMQError) {
-        let core = socket.checked()
-        try core.bind(endpoint)
-        entries.removeAll { $0.core == nil || $0.endpoint == endpoint }
-        entries.append(Entry(core: core, endpoint: endpoint, identity: Self.identity(endpoint)))
+        let transport = socket.checked()
+        try transport.bind(endpoint)
+        entries.removeAll { $0.transport == nil || $0.endpoint == endpoint }
+        entries.append(Entry(transport: transport, endpoint: endpoint, identity: Self.identity(endpoint)))
     }
 
     /// Binds the sockets anew whose files were removed or replaced. Connections stay as they are.
@@ -30,10 +30,10 @@ package struct BoundFiles: Sendable {
         var paths: [String] = []
         for index in entries.indices {
             let entry = entries[index]
-            guard let core = entry.core, !core.isClosed else { continue }
+            guard let transport = entry.transport, !transport.isClosed else { continue }
             let identity = Self.identity(entry.endpoint)
             guard identity == nil || identity != entry.identity else { continue }
-            try core.bind(entry.endpoint)
+            try transport.bind(entry.endpoint)
             entries[index].identity = Self.identity(entry.endpoint)
             paths.append(entry.endpoint.path ?? entry.endpoint.address)
         }

@@ -156,9 +156,9 @@ package final class PollLoop: SerialExecutor, Sendable {
     /// others.
     @discardableResult
     package func whenReadable(_ socket: borrowing Socket, _ body: @escaping () -> Void) -> Registration {
-        let core = socket.checked()
-        core.mayBeReadable = true
-        return confined.add(descriptor: core.descriptor(), core: core, body: body)
+        let transport = socket.checked()
+        transport.mayBeReadable = true
+        return confined.add(descriptor: transport.descriptor, transport: transport, body: body)
     }
 
     /// Calls `body` in each round in which `descriptor` is readable, hung up or in error, until removed. On
@@ -167,7 +167,7 @@ package final class PollLoop: SerialExecutor, Sendable {
     /// Remove the registration before you close the descriptor.
     @discardableResult
     package func whenReadable(descriptor: CInt, _ body: @escaping () -> Void) -> Registration {
-        confined.add(descriptor: descriptor, core: nil, body: body)
+        confined.add(descriptor: descriptor, transport: nil, body: body)
     }
 
     /// Its body is not called again, not even in this round. Removing twice does nothing. On the loop.
@@ -175,8 +175,9 @@ package final class PollLoop: SerialExecutor, Sendable {
         confined.remove { $0.number == registration.number }
     }
 
-    func forget(_ core: SocketCore) {
-        confined.remove { $0.core === core }
+    /// A transport calls it when it closes. On the loop.
+    package func forget(_ transport: any MessageTransport) {
+        confined.remove { $0.transport === transport }
     }
 
     /// Traps with a sentence, in release builds too, unless the caller is on the loop.

@@ -6,13 +6,13 @@ import Host
 final class PollSet {
     final class Entry {
         let number: Int
-        let core: SocketCore?
+        let transport: (any MessageTransport)?
         let body: () -> Void
         var isRemoved = false
 
-        init(number: Int, core: SocketCore?, body: @escaping () -> Void) {
+        init(number: Int, transport: (any MessageTransport)?, body: @escaping () -> Void) {
             self.number = number
-            self.core = core
+            self.transport = transport
             self.body = body
         }
     }
@@ -27,9 +27,9 @@ final class PollSet {
         descriptors = [pollfd(fd: wakeDescriptor, events: Int16(POLLIN), revents: 0)]
     }
 
-    func add(descriptor: CInt, core: SocketCore?, body: @escaping () -> Void) -> Registration {
+    func add(descriptor: CInt, transport: (any MessageTransport)?, body: @escaping () -> Void) -> Registration {
         lastNumber += 1
-        entries.append(Entry(number: lastNumber, core: core, body: body))
+        entries.append(Entry(number: lastNumber, transport: transport, body: body))
         descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
         return Registration(number: lastNumber)
     }
@@ -48,7 +48,7 @@ final class PollSet {
     }
 
     var anyMayBeReadable: Bool {
-        entries.contains { $0.core?.mayBeReadable == true }
+        entries.contains { $0.transport?.mayBeReadable == true }
     }
 
     /// Waits until a descriptor is readable.
@@ -82,7 +82,7 @@ final class PollSet {
                 fatalError(
                     "descriptor \(events[index + 1].fd) was closed while registered with loop \(name): remove it first")
             }
-            if revents != 0 || entry.core?.mayBeReadable == true { entry.body() }
+            if revents != 0 || entry.transport?.mayBeReadable == true { entry.body() }
         }
     }
 }

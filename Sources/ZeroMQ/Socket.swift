@@ -46,7 +46,7 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         package init() {}
     }
 
-    private let core: SocketCore
+    private let transport: any MessageTransport
 
     /// Throws where the process has no more sockets, or the context was terminated. Call it on the loop.
     package init(
@@ -61,15 +61,20 @@ package struct Socket: ~Copyable, @unchecked Sendable {
             core.close()
             throw error
         }
-        self.core = core
+        transport = core
+    }
+
+    /// A socket of another network. Call it on the loop of the transport.
+    package init(_ transport: any MessageTransport) {
+        self.transport = transport
     }
 
     deinit {
-        core.abandon()
+        transport.abandon()
     }
 
     package var kind: Kind {
-        core.kind
+        transport.kind
     }
 
     /// Frames after the first of a message, which `receive` has thrown away.
@@ -79,10 +84,7 @@ package struct Socket: ~Copyable, @unchecked Sendable {
 
     /// The endpoint of the last `bind` or `connect`, with the port that the system chose.
     package var lastEndpoint: String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        var size = buffer.count
-        guard zmq_getsockopt(checked().handle, ZMQ_LAST_ENDPOINT, &buffer, &size) == 0 else { return "" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        checked().lastEndpoint
     }
 
     /// Makes the socket reachable. Replaces a socket file at the path, so hold a lock that says that no
@@ -93,26 +95,22 @@ package struct Socket: ~Copyable, @unchecked Sendable {
 
     /// Connects now or whenever the peer is there, and again after each loss.
     package borrowing func connect(_ endpoint: Endpoint) throws(ZeroMQError) {
-        let core = checked()
-        try endpoint.checkLength()
-        core.mayBeReadable = true
-        guard zmq_connect(core.handle, endpoint.address) == 0 else { throw .last("connect to", endpoint: endpoint) }
+        try checked().connect(endpoint)
     }
 
     /// A `subscribe` socket receives the messages that begin with one of its prefixes; the empty one is all.
     package borrowing func subscribe(_ prefix: [UInt8] = []) throws(ZeroMQError) {
-        let core = checked()
-        core.mayBeReadable = true
-        try prefix.withUnsafeBufferPointer { prefix throws(ZeroMQError) in
-            try core.set(ZMQ_SUBSCRIBE, bytes: UnsafeRawBufferPointer(prefix))
-        }
+        try subscribe(prefix, isOn: true)
     }
 
     package borrowing func unsubscribe(_ prefix: [UInt8] = []) throws(ZeroMQError) {
-        let core = checked()
-        core.mayBeReadable = true
+        try subscribe(prefix, isOn: false)
+    }
+
+    private borrowing func subscribe(_ prefix: [UInt8], isOn: Bool) throws(ZeroMQError) {
+        let transport = checked()
         try prefix.withUnsafeBufferPointer { prefix throws(ZeroMQError) in
-            try core.set(ZMQ_UNSUBSCRIBE, bytes: UnsafeRawBufferPointer(prefix))
+            try transport.subscribe(UnsafeRawBufferPointer(prefix), isOn: isOn)
         }
     }
 
@@ -121,22 +119,14 @@ package struct Socket: ~Copyable, @unchecked Sendable {
     /// - Returns: false where no peer has room, or none is there. True says that it is queued, no more.
     @discardableResult
     package borrowing func send(_ bytes: UnsafeRawBufferPointer) throws(ZeroMQError) -> Bool {
-        let core = checked()
-        guard bytes.count <= core.maximumMessageSize else {
+        let transport = checked()
+        guard bytes.count <= transport.maximumMessageSize else {
             throw ZeroMQError(
                 .messageTooLong,
-                "a message may have \(core.maximumMessageSize) bytes, this one has \(bytes.count): send less at once")
+                "a message may have \(transport.maximumMessageSize) bytes, this one has \(bytes.count): send less at once"
+            )
         }
-        if core.dice != nil, core.dice?.drops() == true { return true }
-        core.mayBeReadable = true
-        while true {
-            if zmq_send(core.handle, bytes.baseAddress, bytes.count, ZMQ_DONTWAIT) >= 0 { return true }
-            switch zmq_errno() {
-            case EAGAIN: return false
-            case EINTR: continue
-            default: throw .last("send on a \(core.kind) socket")
-            }
-        }
+        return try transport.send(bytes)
     }
 
     /// As `send` of a buffer.
@@ -150,26 +140,9 @@ package struct Socket: ~Copyable, @unchecked Sendable {
     ///
     /// - Returns: the value of `body`; nil where there is nothing to receive.
     package borrowing func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) throws(ZeroMQError) -> R? {
-        let core = checked()
-        var message = zmq_msg_t()
-        zmq_msg_init(&message)
-        defer { zmq_msg_close(&message) }
-        while zmq_msg_recv(&message, core.handle, ZMQ_DONTWAIT) < 0 {
-            switch zmq_errno() {
-            case EAGAIN:
-                core.mayBeReadable = false
-                return nil
-            case EINTR: continue
-            default:
-                let error = ZeroMQError.last("receive on a \(core.kind) socket")
-                // Asking again would fail again.
-                core.mayBeReadable = false
-                throw error
-            }
-        }
-        core.mayBeReadable = true
-        if zmq_msg_more(&message) != 0 { dropRest(core) }
-        return body(UnsafeRawBufferPointer(start: zmq_msg_data(&message), count: zmq_msg_size(&message)))
+        var value: R?
+        _ = try checked().receive { value = body($0) }
+        return value
     }
 
     /// Closes now, on the loop, instead of where the value would go.
@@ -177,21 +150,10 @@ package struct Socket: ~Copyable, @unchecked Sendable {
         checked().close()
     }
 
-    /// libzmq delivers the frames of a message together, so that nothing here has to wait.
-    private borrowing func dropRest(_ core: SocketCore) {
-        var frame = zmq_msg_t()
-        zmq_msg_init(&frame)
-        defer { zmq_msg_close(&frame) }
-        repeat {
-            guard zmq_msg_recv(&frame, core.handle, ZMQ_DONTWAIT) >= 0 else { return }
-            core.droppedFrames += 1
-        } while zmq_msg_more(&frame) != 0
-    }
-
-    /// The core, for the loop.
-    borrowing func checked() -> SocketCore {
-        core.loop.checkCurrent("a \(core.kind) socket is used only on the loop that it was made on")
-        return core
+    /// The transport, for the loop.
+    borrowing func checked() -> any MessageTransport {
+        transport.loop.checkCurrent("a \(transport.kind) socket is used only on the loop that it was made on")
+        return transport
     }
 }
 

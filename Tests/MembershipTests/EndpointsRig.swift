@@ -10,7 +10,6 @@ import ZeroMQ
 struct EndpointsRig {
     let presence: PresenceRig
     let open: any OpenEndpoints
-    let context: Context
     let loop: PollLoop
 
     var endpoints: any Endpoints { presence.data.endpoints }
@@ -21,7 +20,7 @@ struct EndpointsRig {
 
     static func with(_ presence: PresenceRig, _ body: (EndpointsRig) async throws -> Void) async throws {
         let rig = EndpointsRig(
-            presence: presence, open: try presence.data.endpoints.open(), context: try Context(),
+            presence: presence, open: try presence.data.endpoints.open(),
             loop: try PollLoop(name: "endpoints"))
         try await body(rig)
     }
@@ -58,7 +57,9 @@ struct EndpointsRig {
 
     /// The coordinator's end.
     func bind() async throws -> Peer {
-        let peer = try await make(.pull) { [open] socket throws(ZeroMQError) in try open.bind(socket, as: .intake) }
+        let peer = try await make { [open] options, loop throws(ZeroMQError) in
+            try open.bind(.pull, as: .intake, options: options, on: loop)
+        }
         await peer.start()
         return peer
     }
@@ -69,25 +70,30 @@ struct EndpointsRig {
 
     /// The end of a process of the installation.
     func connect() async throws -> Peer {
-        try await make(.push) { [open] socket throws(ZeroMQError) in try open.connect(socket, to: .intake) }
+        try await make { [open] options, loop throws(ZeroMQError) in
+            try open.connect(.push, to: .intake, options: options, on: loop)
+        }
     }
 
     /// The end of another program.
     func connect(_ address: String) async throws -> Peer {
         let endpoint = Endpoint.ipc(path: String(address.dropFirst("ipc://".count)))
-        return try await make(.push) { socket throws(ZeroMQError) in try socket.connect(endpoint) }
+        let context = try Context()
+        return try await make { options, loop throws(ZeroMQError) in
+            let socket = try Socket(.push, context: context, loop: loop, options: options)
+            try socket.connect(endpoint)
+            return socket
+        }
     }
 
     private func make(
-        _ kind: Socket.Kind, _ body: @escaping @Sendable (borrowing Socket) throws(ZeroMQError) -> Void
+        _ body: @escaping @Sendable (Socket.Options, PollLoop) throws(ZeroMQError) -> Socket
     ) async throws -> Peer {
-        try await loop.run { [context, loop] () throws(ZeroMQError) in
+        try await loop.run { [loop] () throws(ZeroMQError) in
             var options = Socket.Options()
             options.reconnectInterval = .milliseconds(20)
             options.reconnectIntervalMaximum = .milliseconds(100)
-            let socket = try Socket(kind, context: context, loop: loop, options: options)
-            try body(socket)
-            return Peer(socket, on: loop)
+            return Peer(try body(options, loop), on: loop)
         }
     }
 

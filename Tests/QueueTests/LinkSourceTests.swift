@@ -97,7 +97,6 @@ import ZeroMQ
 /// drops those that were not subscribed.
 private actor StandInCoordinator {
     private let loop: PollLoop
-    private let context: Context
     private let lock: FileLock
     private let links: [String]
     private var socket: Socket?
@@ -109,7 +108,6 @@ private actor StandInCoordinator {
         guard let lock = try rig.directory.run.take(.coordinator) else { throw Missed("a coordinator runs") }
         self.lock = lock
         self.links = links
-        context = try Context()
         loop = try PollLoop(name: "stand-in")
         let endpoints = try rig.directory.endpoints.open()
         try await loop.run { try self.assumeIsolated { try $0.bind(endpoints) } }
@@ -119,8 +117,7 @@ private actor StandInCoordinator {
         var options = Socket.Options()
         options.sendHighWaterMark = 0
         options.verboseSubscriptions = true
-        let socket = try Socket(.extendedPublish, context: context, loop: loop, options: options)
-        try endpoints.bind(socket, as: .events)
+        let socket = try endpoints.bind(.extendedPublish, as: .events, options: options, on: loop)
         loop.whenReadable(socket) { [weak self] in self?.assumeIsolated { $0.receive() } }
         self.socket = consume socket
     }

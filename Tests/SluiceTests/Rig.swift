@@ -78,7 +78,6 @@ struct Echo: CommandOperation {
 /// `@unchecked Sendable`: the sockets are touched on the loop's thread only.
 final class Stage: @unchecked Sendable {
     private let loop: PollLoop
-    private let context: Context
     private var intake: Socket?
     private var events: Socket?
     private let heard = Mutex<[Hint]>([])
@@ -91,15 +90,12 @@ final class Stage: @unchecked Sendable {
 
     init(_ directory: DataDirectory) async throws {
         loop = try PollLoop(name: "stage")
-        context = try Context()
         let endpoints = try directory.endpoints.open()
         try await loop.run { () throws(ZeroMQError) in
-            let intake = try Socket(.pull, context: self.context, loop: self.loop)
-            try endpoints.bind(intake, as: .intake)
+            let intake = try endpoints.bind(.pull, as: .intake, options: .init(), on: self.loop)
             var options = Socket.Options()
             options.verboseSubscriptions = true
-            let events = try Socket(.extendedPublish, context: self.context, loop: self.loop, options: options)
-            try endpoints.bind(events, as: .events)
+            let events = try endpoints.bind(.extendedPublish, as: .events, options: options, on: self.loop)
             self.loop.whenReadable(intake) { [weak self] in self?.takeHints() }
             self.loop.whenReadable(events) { [weak self] in self?.takeSubscriptions() }
             self.intake = consume intake

@@ -216,9 +216,8 @@ import ZeroMQ
     @Test func `a submit that comes while the client closes is committed, and keeps nothing open`() async throws {
         try await Rig.with { rig in
             let draft = try rig.client.draft("noop", payload: ["echo": 1])
-            let context = try Context()
-            let lane = try SubmitBatcher(
-                store: rig.store, hints: .socket(try rig.directory.endpoints.open(), context))
+            let endpoints = try rig.directory.endpoints.open()
+            let lane = try SubmitBatcher(store: rig.store, hints: .socket(endpoints))
             lane.start()
             await lane.close()
             // As from a task that had come as far as this when the client was closed.
@@ -229,10 +228,10 @@ import ZeroMQ
             let isOver = Mutex(false)
             Task.detached {
                 // Returns only when every socket is closed.
-                context.terminate()
+                endpoints.close()
                 isOver.withLock { $0 = true }
             }
-            try await until("the end of the context") { isOver.withLock { $0 } }
+            try await until("the end of the sockets") { isOver.withLock { $0 } }
             withExtendedLifetime(lane) {}
         }
     }

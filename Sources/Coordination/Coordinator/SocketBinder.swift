@@ -6,7 +6,6 @@ internal import ZeroMQ
 /// Makes the sockets of the coordinator, with their options, and binds them.
 struct SocketBinder {
     private let loop: PollLoop
-    private let context: Context
     private let endpoints: any OpenEndpoints
 
     /// Frames that one of the coordinator's sockets queues for a peer before it drops new ones.
@@ -17,7 +16,6 @@ struct SocketBinder {
 
     init(loop: PollLoop, endpoints: any Endpoints) throws {
         self.loop = loop
-        context = try Context()
         do throws(SystemError) { self.endpoints = try endpoints.open() } catch { throw StoreError(error) }
     }
 
@@ -27,7 +25,7 @@ struct SocketBinder {
         options.sendHighWaterMark = name == .events ? Self.monitorHighWaterMark : Self.sendHighWaterMark
         options.maximumMessageSize = Self.maxMessageSize
         options.verboseSubscriptions = true
-        return try bind(kind, name, options)
+        return try endpoints.bind(kind, as: name, options: options, on: loop)
     }
 
     /// Binds the socket that sends offers to the worker of a seat. It drops no frame.
@@ -36,13 +34,7 @@ struct SocketBinder {
         options.sendHighWaterMark = 0
         options.immediate = false
         options.maximumMessageSize = Self.maxMessageSize
-        return try bind(.push, .offers(seat: seat), options)
-    }
-
-    private func bind(_ kind: Socket.Kind, _ name: CoordinatorSocket, _ options: Socket.Options) throws -> Socket {
-        let socket = try Socket(kind, context: context, loop: loop, options: options)
-        try endpoints.bind(socket, as: name)
-        return socket
+        return try endpoints.bind(.push, as: .offers(seat: seat), options: options, on: loop)
     }
 
     /// Binds the sockets anew whose files were removed or replaced.

@@ -79,20 +79,38 @@ extension CoordinatorSocket {
 private final class OpenRunDirectory: OpenEndpoints {
     private let descriptor: CInt
     private let bound = Mutex(BoundFiles())
+    /// Made with the first socket: a fork must not carry it.
+    private let context = Mutex<Context?>(nil)
 
     init(_ run: RunDirectory) throws(SystemError) { descriptor = try openDirectory(run.path) }
 
     deinit {
         // libzmq uses the path of a bound socket again when that closes, which is after the coordinator has ended.
-        if bound.withLock({ $0.isEmpty }) { close(descriptor) }
+        if bound.withLock({ $0.isEmpty }) { Glibc.close(descriptor) }
     }
 
     private func endpoint(_ socket: CoordinatorSocket) -> Endpoint {
         .ipc(directoryDescriptor: descriptor, name: socket.fileName)
     }
 
-    func bind(_ socket: borrowing Socket, as name: CoordinatorSocket) throws(ZeroMQError) {
+    private func make(
+        _ kind: Socket.Kind, _ options: Socket.Options, _ loop: PollLoop
+    ) throws(ZeroMQError) -> Socket {
+        let context = try self.context.withLock { context throws(ZeroMQError) in
+            if let context { return context }
+            let made = try Context()
+            context = made
+            return made
+        }
+        return try Socket(kind, context: context, loop: loop, options: options)
+    }
+
+    func bind(
+        _ kind: Socket.Kind, as name: CoordinatorSocket, options: Socket.Options, on loop: PollLoop
+    ) throws(ZeroMQError) -> Socket {
+        let socket = try make(kind, options, loop)
         try bound.withLock { files throws(ZeroMQError) in try files.bind(socket, endpoint(name)) }
+        return socket
     }
 
     func bindMissing() throws(ZeroMQError) -> [String] {
@@ -100,7 +118,13 @@ private final class OpenRunDirectory: OpenEndpoints {
             .map { String($0.split(separator: "/").last ?? "") }
     }
 
-    func connect(_ socket: borrowing Socket, to name: CoordinatorSocket) throws(ZeroMQError) {
+    func connect(
+        _ kind: Socket.Kind, to name: CoordinatorSocket, options: Socket.Options, on loop: PollLoop
+    ) throws(ZeroMQError) -> Socket {
+        let socket = try make(kind, options, loop)
         try socket.connect(endpoint(name))
+        return socket
     }
+
+    func close() { context.withLock { $0 }?.terminate() }
 }

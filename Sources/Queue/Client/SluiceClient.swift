@@ -18,7 +18,6 @@ internal import ZeroMQ
 public final class SluiceClient: Sendable {
     package let opened: OpenedStore
     package let registry: OperationRegistry
-    private let context: Context
     /// Nil: there is no coordinator.
     private let endpoints: (any OpenEndpoints)?
     let batcher: SubmitBatcher
@@ -52,8 +51,7 @@ public final class SluiceClient: Sendable {
         }
         self.endpoints = endpoints
         do throws(ZeroMQError) {
-            context = try Context()
-            batcher = try SubmitBatcher(store: opened.store, hints: .socket(endpoints, context))
+            batcher = try SubmitBatcher(store: opened.store, hints: .socket(endpoints))
         } catch {
             throw StoreError(error.code == .tooManySockets ? .exhausted : .failed, error.sentence)
         }
@@ -73,7 +71,6 @@ public final class SluiceClient: Sendable {
         self.registry = registry
         endpoints = nil
         do throws(ZeroMQError) {
-            context = try Context()
             batcher = try SubmitBatcher(store: opened.store, hints: .process(hint))
         } catch {
             throw SluiceError(error)
@@ -193,7 +190,7 @@ public final class SluiceClient: Sendable {
             case .unopened: break
             }
             do throws(ZeroMQError) {
-                let made = try EventSubscriber(store: store, endpoints: endpoints, context: context)
+                let made = try EventSubscriber(store: store, endpoints: endpoints)
                 subscriber = .open(made)
                 return .success(made)
             } catch {
@@ -231,6 +228,6 @@ public final class SluiceClient: Sendable {
             return subscriber
         }
         if case .open(let open) = last { await open.close() }
-        await BlockingPool.shared.run { [context] in context.terminate() }
+        await BlockingPool.shared.run { [endpoints] in endpoints?.close() }
     }
 }

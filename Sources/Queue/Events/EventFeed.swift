@@ -7,7 +7,6 @@ internal import ZeroMQ
 package actor EventFeed {
     private let loop: PollLoop
     private let endpoints: any OpenEndpoints
-    private let context: Context
     private var socket: EventSocket?
 
     private static let maxFramesEachRound = 4096
@@ -24,7 +23,6 @@ package actor EventFeed {
             throw SluiceError(.noStore, error.description)
         }
         do throws(ZeroMQError) {
-            context = try Context()
             loop = try PollLoop(name: "sluice-feed")
         } catch {
             throw SluiceError(error)
@@ -40,7 +38,7 @@ package actor EventFeed {
     nonisolated package func close() { loop.stop() }
 
     private func connect(_ prefixes: [String], _ body: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
-        let made = try? EventSocket(endpoints, context: context, loop: loop) { [weak self] in
+        let made = try? EventSocket(endpoints, loop: loop) { [weak self] in
             self?.assumeIsolated { $0.socket?.receive(maxCount: Self.maxFramesEachRound, body) }
         }
         // Fails only without descriptors; then the feed stays empty.

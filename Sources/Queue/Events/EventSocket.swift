@@ -15,14 +15,13 @@ struct EventSocket: ~Copyable {
 
     /// Connects, and calls `onReadable` on the loop whenever frames may have arrived. Call it on the loop.
     init(
-        _ endpoints: any OpenEndpoints, context: Context, loop: PollLoop, onReadable: @escaping () -> Void
+        _ endpoints: any OpenEndpoints, loop: PollLoop, onReadable: @escaping () -> Void
     ) throws(ZeroMQError) {
         var options = Socket.Options()
         options.reconnectInterval = .milliseconds(50)
         options.reconnectIntervalMaximum = .milliseconds(200)
         options.receiveHighWaterMark = Self.maxWaiting
-        let socket = try Socket(.subscribe, context: context, loop: loop, options: options)
-        try endpoints.connect(socket, to: .events)
+        let socket = try endpoints.connect(.subscribe, to: .events, options: options, on: loop)
         loop.whenReadable(socket, onReadable)
         self.socket = socket
     }

@@ -18,7 +18,6 @@ actor EventSubscriber {
     private let store: any CommandStore
     /// Nil: events come by ``deliver(_:)`` only.
     private let endpoints: (any OpenEndpoints)?
-    private let context: Context
     private var socket: EventSocket?
     private var listeners: [Int: Listener] = [:]
     private var waiters: [CommandID: [Int: CheckedContinuation<CommandOutcome, any Error>]] = [:]
@@ -37,11 +36,10 @@ actor EventSubscriber {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    init(store: any CommandStore, endpoints: (any OpenEndpoints)?, context: Context) throws(ZeroMQError) {
+    init(store: any CommandStore, endpoints: (any OpenEndpoints)?) throws(ZeroMQError) {
         loop = try PollLoop(name: "sluice-events")
         self.store = store
         self.endpoints = endpoints
-        self.context = context
     }
 
     deinit {
@@ -194,7 +192,7 @@ actor EventSubscriber {
         guard let endpoints else { return true }
         do throws(ZeroMQError) {
             if socket == nil {
-                socket = try EventSocket(endpoints, context: context, loop: loop) { [weak self] in
+                socket = try EventSocket(endpoints, loop: loop) { [weak self] in
                     self?.assumeIsolated { $0.receive() }
                 }
             }

@@ -14,14 +14,12 @@ package struct HintSender: ~Copyable {
     /// Connects now, or when a coordinator starts. Call it on the loop.
     /// - Parameter linger: how long closing waits for hints to leave.
     package init(
-        _ endpoints: any OpenEndpoints, context: Context, loop: PollLoop, linger: Duration = .milliseconds(100)
+        _ endpoints: any OpenEndpoints, loop: PollLoop, linger: Duration = .milliseconds(100)
     ) throws(ZeroMQError) {
         var options = Socket.Options()
         options.linger = linger
         options.reconnectInterval = .milliseconds(20)
-        let socket = try Socket(.push, context: context, loop: loop, options: options)
-        try endpoints.connect(socket, to: .intake)
-        self.socket = socket
+        socket = try endpoints.connect(.push, to: .intake, options: options, on: loop)
     }
 
     /// Sends, or drops the message where a thousand others wait for the coordinator.
@@ -44,15 +42,14 @@ package struct HintSender: ~Copyable {
     /// no coordinator runs, and where a socket cannot be made.
     package static func send(_ kind: Hint.Kind, _ ids: [CommandID] = [], through opened: OpenedStore) {
         guard opened.presence.holder(of: .coordinator) != nil, let endpoints = try? opened.endpoints.open(),
-            let context = try? Context(), let loop = try? PollLoop(name: "sluice-hint")
+            let loop = try? PollLoop(name: "sluice-hint")
         else { return }
         loop.perform {
-            guard var sender = try? HintSender(endpoints, context: context, loop: loop) else { return }
+            guard var sender = try? HintSender(endpoints, loop: loop) else { return }
             sender.send(kind, ids)
         }
         loop.stop()
         loop.join()
-        context.terminate()
-        withExtendedLifetime(endpoints) {}
+        endpoints.close()
     }
 }

@@ -44,10 +44,10 @@ actor SubmitHints {
     }
 
     func connect() {
-        // A socket made after the end would never close, and the context ends with its last socket.
-        guard !isClosed, case .socket(let endpoints, let context) = target else { return }
+        // A socket made after the end would never close, and the endpoints close after their last socket.
+        guard !isClosed, case .socket(let endpoints) = target else { return }
         // Without a socket, the coordinator's sweep finds the commands.
-        if sender == nil { sender = try? HintSender(endpoints, context: context, loop: loop) }
+        if sender == nil { sender = try? HintSender(endpoints, loop: loop) }
     }
 
     /// Closes the socket when waiting hints have left. Later ones are not sent.

@@ -10,7 +10,6 @@ internal import ZeroMQ
 /// been silent for 5 s: a process that hangs is not dead, so that no lock and no exit shows it.
 actor Watchdog {
     private let loop: PollLoop
-    private let context: Context
     private let endpoints: any OpenEndpoints
     private var socket: Socket?
     /// The epoch of the coordinator that was heard last; 0 before the first.
@@ -37,7 +36,6 @@ actor Watchdog {
         do throws(SystemError) { self.endpoints = try endpoints.open() } catch {
             throw ExitError(.input, error.description)
         }
-        context = try Context()
         loop = try PollLoop(name: "sluice-watchdog")
     }
 
@@ -76,8 +74,8 @@ actor Watchdog {
         options.reconnectInterval = .milliseconds(20)
         options.reconnectIntervalMaximum = .milliseconds(200)
         options.maximumMessageSize = 16 << 20
-        guard let made = try? Socket(.subscribe, context: context, loop: loop, options: options),
-            (try? made.subscribe()) != nil, (try? endpoints.connect(made, to: .control)) != nil
+        guard let made = try? endpoints.connect(.subscribe, to: .control, options: options, on: loop),
+            (try? made.subscribe()) != nil
         else { return }
         loop.whenReadable(made) { [weak self] in self?.assumeIsolated { $0.receive(onReady) } }
         socket = consume made

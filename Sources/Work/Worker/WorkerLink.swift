@@ -53,7 +53,7 @@ actor WorkerLink {
 
     /// Opens and connects the sockets. Call it on the loop.
     init(
-        loop: PollLoop, context: Context, endpoints: any Endpoints, session: Session,
+        loop: PollLoop, endpoints: any Endpoints, session: Session,
         configuration: WorkerConfiguration,
         seat: SeatUpkeep, logger: Logger
     ) throws {
@@ -74,13 +74,10 @@ actor WorkerLink {
         options.reconnectIntervalMaximum = .milliseconds(200)
         options.maximumMessageSize = 16 << 20
         options.linger = .milliseconds(200)
-        reports = try Socket(.publish, context: context, loop: loop, options: options)
-        offers = try Socket(.pull, context: context, loop: loop, options: options)
-        control = try Socket(.subscribe, context: context, loop: loop, options: options)
+        reports = try open.connect(.publish, to: .reports, options: options, on: loop)
+        control = try open.connect(.subscribe, to: .control, options: options, on: loop)
         try control.subscribe()
-        try open.connect(reports, to: .reports)
-        try open.connect(control, to: .control)
-        try open.connect(offers, to: .offers(seat: session.seat))
+        offers = try open.connect(.pull, to: .offers(seat: session.seat), options: options, on: loop)
     }
 
     /// Starts listening.

@@ -42,7 +42,6 @@ package final class WorkerService: Service {
         let sessions = try await BlockingPool.shared.run { () throws(StoreError) in
             try ShardSessions(session, in: store)
         }
-        let context = try Context()
         let loop = try PollLoop(name: "sluice-worker")
         defer { loop.stop() }
         let loss = PresenceLoss()
@@ -51,7 +50,7 @@ package final class WorkerService: Service {
         let link = try await loop.run { [opened, configuration, logger] in
             Result {
                 try WorkerLink(
-                    loop: loop, context: context, endpoints: opened.endpoints, session: session,
+                    loop: loop, endpoints: opened.endpoints, session: session,
                     configuration: configuration, seat: upkeep, logger: logger)
             }
         }.get()

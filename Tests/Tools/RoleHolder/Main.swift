@@ -51,10 +51,9 @@ import ZeroMQ
     }
 
     private static func bindIntake(_ endpoints: any Endpoints) throws {
-        let (open, context, loop) = (try endpoints.open(), try Context(), try PollLoop(name: "intake"))
+        let (open, loop) = (try endpoints.open(), try PollLoop(name: "intake"))
         loop.perform {
-            guard let socket = try? Socket(.pull, context: context, loop: loop) else { exit(1) }
-            guard (try? open.bind(socket, as: .intake)) != nil else { exit(1) }
+            guard let socket = try? open.bind(.pull, as: .intake, options: .init(), on: loop) else { exit(1) }
             _ = Unmanaged.passRetained(BoundSocket(socket))
         }
         while endpoints.problem(of: .intake) != nil { usleep(1000) }
