@@ -76,6 +76,8 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", providers: [.apt(["libzmq3-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "CLinux"),
+        // Loads libpq at run time, so that nothing is needed to build it.
+        .target(name: "CPostgreSQL"),
 
         module("Host", ["CLinux"]),
         module("ZeroMQ", ["CZeroMQ", "CLinux", "Host"]),
@@ -89,7 +91,7 @@ let package = Package(
         module(
             "Store",
             [
-                "Commands", "CLinux", "Host",
+                "Commands", "CLinux", "CPostgreSQL", "Host",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
