@@ -61,7 +61,7 @@ import Testing
 
     @Test func `an unknown outcome says so`() {
         let unknown = PostgreSQLError.lost("PostgreSQL at h:1", "the connection is lost", outcomeUnknown: true)
-        #expect(unknown.isOutcomeUnknown && unknown.code == .unreachable && unknown.recovery == .reconnect)
+        #expect(unknown.isOutcomeUnknown && unknown.code == .unknown && unknown.recovery == .reconnect)
         #expect(unknown.message.contains("may be in the database or not"))
         #expect(!PostgreSQLError.lost("PostgreSQL at h:1", "x").isOutcomeUnknown)
     }

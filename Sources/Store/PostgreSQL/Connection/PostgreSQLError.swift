@@ -21,7 +21,7 @@ struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertible {
     var statement: String?
     /// Whether the transaction may be committed: its COMMIT was sent, or the end of a statement outside of a transaction, and
     /// the connection was lost before the answer. A read that has failed so is simply repeated.
-    var isOutcomeUnknown = false
+    var isOutcomeUnknown: Bool { storeError.code == .unknown }
 
     var code: StoreError.Code { storeError.code }
     var description: String { storeError.message }
@@ -58,15 +58,13 @@ struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The connection is lost, or its answer is late.
     /// - Parameter reason: without a full stop.
     static func lost(_ server: String, _ reason: String, outcomeUnknown: Bool = false) -> PostgreSQLError {
-        var error = PostgreSQLError(
-            .unreachable,
+        PostgreSQLError(
+            outcomeUnknown ? .unknown : .unreachable,
             outcomeUnknown
                 ? "\(server): \(reason); the transaction was being committed and may be in the database or not: look for "
                     + "its rows before you repeat it."
                 : "\(server): \(reason); check that the server runs and that this machine reaches it, then try again.",
             recovery: .reconnect)
-        error.isOutcomeUnknown = outcomeUnknown
-        return error
     }
 }
 
