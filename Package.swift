@@ -348,7 +348,8 @@ let package = Package(
             ],
             path: "Tests/Support",
             exclude: [
-                "Script/SCRIPT.md", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py", "cronsim-peer.py",
+                "Script/SCRIPT.md", "refusals.txt", "botocore-vectors.py", "webhook-vectors.py", "s3-peer.py",
+                "cronsim-peer.py",
                 "openapi-client.py", "upload-client.py", "pages", "descriptor-pressure.py",
             ],
             swiftSettings: swiftSettings),
