@@ -110,6 +110,8 @@ def text(selector):
 
 
 def press(*keys):
+    # A key that comes before the script of the page is lost.
+    until("the page", lambda: driver.execute_script("return document.readyState") == "complete")
     for key in keys:
         driver.switch_to.active_element.send_keys(key)
 
