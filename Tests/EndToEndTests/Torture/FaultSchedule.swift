@@ -65,6 +65,10 @@ struct FaultSchedule: Sendable {
     private static let deck: [Name] =
         Array(repeating: .kill, count: 8) + [.stop, .stop, .clock, .clock, .restart, .backup, .restore]
 
+    private static let longestStopMilliseconds = 4000
+    /// Of a process that goes on afterwards.
+    static let longestStop = Duration.milliseconds(longestStopMilliseconds)
+
     private static func kind(_ name: Name, _ slots: Int, _ random: inout SeededRandom) -> Fault.Kind {
         let slot = random.number(in: 0..<slots)
         switch name {
@@ -73,7 +77,8 @@ struct FaultSchedule: Sendable {
             // Only a supervisor kills a stopped coordinator, and no process kills a stopped door.
             let resumes = slot == 0 || slot == slots - 1 || random.chance(0.6)
             return .stop(
-                slot: slot, resumeAfter: resumes ? .milliseconds(Int64(random.number(in: 50..<4000))) : nil)
+                slot: slot,
+                resumeAfter: resumes ? .milliseconds(Int64(random.number(in: 50..<longestStopMilliseconds))) : nil)
         case .clock:
             // Seconds to three days from the true time, forward or back, with evenly distributed logarithms. A third of the
             // changes puts the clock right.

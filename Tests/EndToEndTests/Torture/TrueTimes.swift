@@ -11,9 +11,10 @@ struct TrueTimes {
         case impossible
     }
 
-    /// A process may read the clock, be stopped, and stamp what it has read; and it reads the file of the clock a little
-    /// after it was written.
+    /// A process reads the file of the clock a little after it was written.
     private static let tolerance = Duration.milliseconds(500)
+    /// A process may read the clock, be stopped, and stamp what it has read.
+    private static let lateness = tolerance + FaultSchedule.longestStop
 
     private let settings: [SteppedClock.Setting]
     private let end: Timestamp
@@ -28,7 +29,7 @@ struct TrueTimes {
         for (index, setting) in settings.enumerated() {
             let time = stamp + (.zero - setting.offset)
             let until = index + 1 < settings.count ? settings[index + 1].since : end
-            guard time + Self.tolerance >= setting.since, time <= until + Self.tolerance else { continue }
+            guard time + Self.tolerance >= setting.since, time <= until + Self.lateness else { continue }
             let distance = time - latest
             candidates.append((time, distance < .zero ? .zero - distance : distance))
         }
