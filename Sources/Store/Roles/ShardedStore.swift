@@ -12,16 +12,17 @@ package protocol ShardedStore: Sendable {
 extension ShardedStore {
     /// Makes a call again for as long as its outcome is unknown.
     /// - Parameter call: gets whether it is a repetition. It changes nothing where the first one did.
+    /// - Throws: `unknown` also where a repetition fails for another reason, because the first call may have been made.
     package func untilKnown<Value>(
         _ call: (_ isRepetition: Bool) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
-        var isRepetition = false
+        var unknown: StoreError?
         while true {
             do throws(StoreError) {
-                return try call(isRepetition)
+                return try call(unknown != nil)
             } catch {
-                guard error.code == .unknown else { throw error }
-                isRepetition = true
+                guard error.code == .unknown else { throw unknown ?? error }
+                unknown = error
             }
         }
     }

@@ -176,6 +176,32 @@ import Testing
         #expect(try rig.subject.status(id) == .sent)
     }
 
+    /// The errors of the attempts, and the error of the call.
+    static let failures: [([StoreError.Code], StoreError.Code?)] = [
+        ([], nil), ([.busy], .busy), ([.unknown], nil), ([.unknown, .unknown], nil),
+        ([.unknown, .unreachable], .unknown),
+    ]
+
+    @Test(arguments: failures)
+    func `a call that may have been made is not said to have failed`(
+        _ errors: [StoreError.Code], _ expected: StoreError.Code?
+    ) throws {
+        let store = try Rig(.memory).store
+        var repetitions: [Bool] = []
+        let result = Result { () throws(StoreError) in
+            try store.untilKnown { isRepetition throws(StoreError) in
+                repetitions.append(isRepetition)
+                guard repetitions.count > errors.count else {
+                    throw StoreError(errors[repetitions.count - 1], "it failed")
+                }
+            }
+        }
+        var error: StoreError.Code?
+        if case .failure(let failure) = result { error = failure.code }
+        #expect(error == expected)
+        #expect(repetitions == [false] + [Bool](repeating: true, count: repetitions.count - 1))
+    }
+
     @Test(arguments: StoreKind.current) func `changes of uploads that were made are done`(_ kind: StoreKind) throws {
         let rig = try Rig(kind)
         let group = rig.store.commitGroup(of: 0)
