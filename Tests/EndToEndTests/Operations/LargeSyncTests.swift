@@ -31,7 +31,7 @@ extension EndToEndTests {
                 defer { list.stop() }
                 _ = try await installation.up()
                 let worker = try #require(try await installation.workers().first)
-                // What any sync needs: the pages of the program, buffers, and the caches of SQLite.
+                // A short list fills the caches of SQLite too, and reads the same pages of the program.
                 let short = try GeneratedList(records: 6000, recordBytes: 1000)
                 defer { short.stop() }
                 for _ in 0..<2 { _ = try await sync(installation, short, to: "short") }
