@@ -136,7 +136,7 @@ extension Connection {
 }
 
 extension StoredSchedule {
-    fileprivate static func problem(_ name: String) -> String {
+    static func problem(_ name: String) -> String {
         "The schedule “\(name)” cannot be read: its row is damaged, or a newer program has put it; put it again."
     }
 

@@ -31,15 +31,22 @@ extension Connection {
 
 extension BatchPart {
     fileprivate init(_ row: Statement) throws(StoreError) {
-        let column = row.int(5)
+        try self.init(
+            number: row.int64(0), batch: try row.id(1), members: row.int(2), open: row.int(3), failed: row.int(4),
+            stateColumn: row.int(5))
+    }
+
+    init(
+        number: Int64, batch: CommandID, members: Int, open: Int, failed: Int, stateColumn column: Int
+    ) throws(StoreError) {
         guard let state = State(rawValue: column & 0xFF) else {
             throw StoreError(.corrupt, "a part of a batch has the state \(column)")
         }
         self.init(
-            number: row.int64(0), batch: try row.id(1), members: row.int(2), open: row.int(3), failed: row.int(4),
-            state: state, minQoS: QualityOfService(rawValue: (column >> 8) - 1))
+            number: number, batch: batch, members: members, open: open, failed: failed, state: state,
+            minQoS: QualityOfService(rawValue: (column >> 8) - 1))
     }
 
     /// The state, and 256 times the number of the quality of service and one.
-    fileprivate var stateColumn: Int { state.rawValue + 256 * (minQoS.map { $0.rawValue + 1 } ?? 0) }
+    var stateColumn: Int { state.rawValue + 256 * (minQoS.map { $0.rawValue + 1 } ?? 0) }
 }

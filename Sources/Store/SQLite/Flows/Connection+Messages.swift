@@ -68,7 +68,7 @@ extension RemoteDependencyRow {
 }
 
 /// A message as the columns of `outbox`.
-private struct MessageColumns {
+struct MessageColumns {
     enum Kind: Int {
         case awaits = 0
         case ended = 1
