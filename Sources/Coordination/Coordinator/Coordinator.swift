@@ -98,6 +98,7 @@ actor Coordinator: LoopCallbackOwner {
         let links = LinkMonitor(environment, dispatch: dispatch, control: control, events: events, uplinks: uplinks)
         let effects = EffectsReceiver(dispatch: dispatch, control: control, events: events)
         let reaper = Reaper(environment, workers: workers, dispatch: dispatch, effects: effects)
+        environment.store.whenOutcomeIsUnknown = { [unowned sweeper] in sweeper.sweepEverythingAgain() }
         workers.whenProcessEnds = { [unowned reaper] in reaper.tryToReap(seat: $0) }
         self.dispatch = dispatch
         self.sweeper = sweeper

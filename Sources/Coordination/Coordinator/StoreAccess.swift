@@ -14,6 +14,8 @@ final class StoreAccess {
     /// Reaps, due times and settings may wait for another writer, and reads must not wait behind them.
     private let writer = SerialThread(named: "store-writer")
     private var errors = StoreErrorLog()
+    /// The outcome of a write is unknown: commands may be ready of which nothing has told.
+    var whenOutcomeIsUnknown: () -> Void = {}
     private let logger: Logger
     private let writeTime = Timer(label: "sluice.commit", dimensions: [("role", "coordinator")])
 
@@ -135,6 +137,7 @@ final class StoreAccess {
 
     /// Logs an error, unless it was logged before (``StoreErrorLog``).
     func report(_ error: StoreError, _ failure: String) {
+        if error.code == .unknown { whenOutcomeIsUnknown() }
         guard errors.isNew(error, now: .now) else { return }
         logger.error("\(failure): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
     }
