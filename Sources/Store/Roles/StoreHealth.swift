@@ -15,4 +15,24 @@ package protocol StoreHealth: Sendable {
     func requireOriginal() throws(StoreError)
     /// How commits become durable, in words.
     func durability() throws(StoreError) -> String
+    /// The state of the server of the store, for a person. Default: nothing, as of a store in files.
+    func serverFindings() throws(StoreError) -> [ServerFinding]
+}
+
+extension StoreHealth {
+    package func serverFindings() throws(StoreError) -> [ServerFinding] { [] }
+}
+
+/// A fact about the server of a store.
+package struct ServerFinding: Sendable, Equatable {
+    package enum State: Sendable { case ok, note, warning, broken }
+
+    /// Names the check, in a word or two.
+    package var check: String
+    package var state: State
+    package var sentence: String
+
+    package init(_ check: String, _ state: State, _ sentence: String) {
+        (self.check, self.state, self.sentence) = (check, state, sentence)
+    }
 }

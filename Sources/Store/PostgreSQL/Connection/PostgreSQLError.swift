@@ -106,6 +106,8 @@ extension PostgreSQLError {
             // invalid_catalog_name, invalid_schema_name, undefined_table, database_dropped
             case "3D000", "3F000", "42P01", "57P04":
                 self.init(.missing, .none, "there is no store; “sluice store create” makes one")
+            // duplicate_schema
+            case "42P06": self.init(.invalid, .none, "name another one by the parameter “schema” of the URL")
             // character_not_in_repertoire, untranslatable_character: NUL above all
             case "22021", "22P05": self.init(.invalid, .none, "text has to be UTF-8 without NUL")
             // invalid_sql_statement_name, duplicate_prepared_statement

@@ -1,0 +1,183 @@
+internal import Commands
+
+/// A draft on its way to a shard.
+struct PendingDraft: Sendable {
+    /// Of the draft in its batch.
+    var index: Int
+    var draft: CommandDraft
+    /// Drawn before the first attempt, so that a commit without an answer is found by it.
+    var id: CommandID
+    /// Nil without a unique key.
+    var digest: [UInt8]?
+    /// Its dependencies on commands of other shards.
+    var remote: [RemoteDependency] = []
+}
+
+/// Inserts of commands, flows and batches.
+extension PostgreSQLShard {
+    /// Inserts drafts of this shard. A refused draft does not affect the others.
+    func insert(_ drafts: [PendingDraft], now: Timestamp) throws(StoreError) -> [Result<Submission, StoreError>] {
+        try loadHolders(of: drafts.compactMap(\.draft.unique))
+        var parts: [CommandID: BatchPart?] = [:]
+        var results: [Result<Submission, StoreError>] = []
+        for pending in drafts {
+            let submitted = pending.draft
+            var draft = submitted
+            if let found = try existing(draft, pending.digest, at: now) {
+                results.append(found)
+                continue
+            }
+            if let batch = draft.batch {
+                if parts[batch] == nil { parts[batch] = .some(try part(of: batch)) }
+                guard let part = parts[batch] ?? nil, part.state == .open else {
+                    results.append(.failure(.cannotJoin(batch, parts[batch] ?? nil)))
+                    continue
+                }
+                draft.qos = max(draft.qos, part.minQoS ?? draft.qos)
+            }
+            let result: Result<Submission, StoreError>
+            if !draft.dependencies.isEmpty || draft.orderingKey != nil {
+                result = try insert(related: draft, pending, now: now)
+            } else {
+                let turn = newTurn()
+                insert(
+                    StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now),
+                    payload: draft.payload)
+                result = .success(Submission(id: pending.id, isExisting: false, turn: turn))
+            }
+            results.append(result.with(draft.qos, for: submitted))
+        }
+        return results
+    }
+
+    /// The answer to a draft whose unique key is held; nil where the key is free.
+    private func existing(
+        _ draft: CommandDraft, _ digest: [UInt8]?, at now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError>? {
+        guard let unique = draft.unique, let holder = try holder(of: unique, at: now) else { return nil }
+        guard holder.digest == digest else { return .failure(holder.conflict(over: unique.key)) }
+        return .success(Submission(id: holder.id, isExisting: true))
+    }
+
+    private func insert(
+        related draft: CommandDraft, _ pending: PendingDraft, now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError> {
+        let remote = Set(pending.remote.map(\.parent))
+        let parents = draft.dependencies.filter { !remote.contains($0.parent) }
+        try load(parents.map(\.parent))
+        var dependencies: [(parent: StoredCommand, state: DependencyRow.State, condition: DependencyCondition)] = []
+        var flows: Set<Int64> = []
+        for dependency in parents {
+            guard let parent = try command(dependency.parent) else { return .failure(.noParent(dependency.parent)) }
+            let node = parent.relations.contains(.node) ? try node(parent.command.turn) : nil
+            let outcome = ParentOutcome(parent.command.status, node?.flags ?? [])
+            let state = DependencyRow.State.initialState(dependency.condition, outcome)
+            guard state != .unsatisfiable else { return .failure(.neverRuns(after: parent, dependency.condition)) }
+            dependencies.append((parent, state, dependency.condition))
+            if let flow = node?.flow { flows.insert(flow) }
+        }
+        let turn = newTurn()
+        let open = dependencies.count { $0.state == .open } + pending.remote.openCount
+        var row = StoredCommand(draft, digest: pending.digest, id: pending.id, turn: turn, now: now)
+        if !draft.dependencies.isEmpty { row.relations.insert(.node) }
+        if open > 0 { row.command.status = .blocked }
+        var rows = self
+        if let key = row.key, try !Lanes.enter(key, turn, limit: draft.keyLimit, &rows) {
+            row.command.status = .blocked
+        }
+        insert(row, payload: draft.payload)
+        if !draft.dependencies.isEmpty { try save(NodeRow(turn: turn, pending: open)) }
+        try pending.remote.insert(for: row, &rows)
+        for dependency in dependencies {
+            try insert(
+                DependencyRow(
+                    parent: dependency.parent.command.turn, child: turn, condition: dependency.condition,
+                    state: dependency.state))
+            try markParent(dependency.parent.command.turn)
+        }
+        // A flow stays as long as a command outside of it depends on one of its nodes.
+        for flow in flows.sorted() {
+            try insert(DependencyRow(parent: flow, child: turn, condition: .end, state: .satisfied))
+            try markParent(flow)
+        }
+        var submission = Submission(id: pending.id, isExisting: false, turn: turn)
+        submission.isBlocked = row.command.status == .blocked
+        return .success(submission)
+    }
+
+    /// From now on the end of a command is looked up in `dependency`.
+    private func markParent(_ turn: Int64) throws(StoreError) {
+        guard var row = try command(turn: turn), !row.relations.contains(.parent) else { return }
+        row.relations.insert(.parent)
+        save(row)
+    }
+
+    /// Inserts a flow, whose nodes get the next turns in the order of the plan.
+    /// - Parameter ids: of the flow, of each node, and of each callback.
+    func insert(
+        _ plan: FlowPlan, digest: [UInt8]?, ids: [CommandID], now: Timestamp
+    ) throws(StoreError) -> Result<FlowSubmission, StoreError> {
+        let draft = plan.draft
+        if let found = try existing(draft, digest, at: now) { return found.map { FlowSubmission(submission: $0) } }
+        let turn = self.turn + 1
+        var rows = self
+        let waits =
+            try draft.orderingKey.map { key throws(StoreError) in
+                try !Lanes.enter(key, turn, limit: draft.keyLimit, &rows)
+            } ?? false
+        let layout = FlowLayout(plan, draft, digest: digest, ids: ids, turn: turn, waits: waits, now: now)
+        try insert(layout.members, counts: layout.flow)
+        return .success(layout.submission)
+    }
+
+    func insert(_ layout: BatchLayout) throws(StoreError) {
+        try insert(layout.members, counts: layout.counts)
+        for part in layout.parts { try save(part) }
+    }
+
+    private func insert(_ members: [FlowLayout.Member], counts: FlowRow) throws(StoreError) {
+        for member in members {
+            insert(member.row, payload: member.payload)
+            try save(member.node)
+            for dependency in member.dependencies { try insert(dependency) }
+        }
+        try save(counts)
+    }
+}
+
+/// Rows of schedules fire within a shard.
+extension PostgreSQLShard: ScheduleRows {
+    func find(_ id: CommandID) throws(StoreError) -> StoredCommand? { try command(id) }
+
+    func insert(
+        _ draft: CommandDraft, id: CommandID, now: Timestamp
+    ) throws(StoreError) -> Result<Submission, StoreError> {
+        let pending = PendingDraft(index: 0, draft: draft, id: id, digest: draft.digest)
+        return try insert([pending], now: now)[0]
+    }
+
+    func insert(
+        _ plan: FlowPlan, ids: [CommandID], now: Timestamp
+    ) throws(StoreError) -> Result<FlowSubmission, StoreError> {
+        try insert(plan, digest: plan.draft.digest, ids: ids, now: now)
+    }
+
+    func cancel(
+        _ row: StoredCommand, shard: Int, reason: String, now: Timestamp
+    ) throws(StoreError) -> Effects {
+        var row = row
+        return cancel(&row, reason: reason, now: now)
+    }
+
+    /// Cancels a row that was read in this transaction, and saves it.
+    func cancel(_ row: inout StoredCommand, reason: String, now: Timestamp) -> Effects {
+        var effects = Effects()
+        switch row.cancel(reason: reason, now: now, &changes) {
+        case .cancelled(let transition): effects.events = [row.event(transition, shard: number)]
+        case .requested: if row.command.status.isClaimed { effects.requests = [row.claimed] }
+        case .ended: return effects
+        }
+        save(row)
+        return effects
+    }
+}

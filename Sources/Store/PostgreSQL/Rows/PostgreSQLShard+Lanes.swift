@@ -1,0 +1,151 @@
+internal import Commands
+
+/// The rows of ordering keys.
+extension PostgreSQLShard {
+    private static let lane = PostgreSQLStatement(
+        "lane", "SELECT key, max, open, holder FROM lane WHERE shard = $1 AND key = $2")
+    private static let saveLane = PostgreSQLStatement(
+        "save-lane",
+        """
+        INSERT INTO lane(shard, key, max, open, holder) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (shard, key) DO UPDATE SET max = excluded.max, open = excluded.open, holder = excluded.holder
+        """)
+    private static let removeLane = PostgreSQLStatement("remove-lane", "DELETE FROM lane WHERE shard = $1 AND key = $2")
+    private static let lanesAfter = PostgreSQLStatement(
+        "lanes-after",
+        "SELECT key, max, open, holder FROM lane WHERE shard = $1 AND key > $2 ORDER BY key LIMIT $3")
+
+    func lane(_ key: String) throws(StoreError) -> LaneRow? {
+        if let known = lanes[key] { return known }
+        let lane = try transaction.read(Self.lane, number, key).first { row in LaneRow(row) }
+        lanes[key] = .some(lane)
+        return lane
+    }
+
+    func know(_ lane: LaneRow) { if (lanes[lane.key] ?? nil) == nil { lanes[lane.key] = lane } }
+
+    /// The rows of a key are about to be known: those that there are.
+    func knowNothing(ofKey key: String) {
+        if lanes[key] == nil { lanes[key] = .some(nil) }
+        knownWaiters[key] = KnownRange(max: RelationClosure.maxWaiters) { $0 }
+    }
+
+    func save(_ lane: LaneRow) throws(StoreError) {
+        lanes[lane.key] = lane
+        try transaction.write(Self.saveLane, number, lane.key, lane.limit, lane.open, lane.holder)
+    }
+
+    func remove(_ lane: LaneRow) throws(StoreError) {
+        lanes[lane.key] = .some(nil)
+        try transaction.write(Self.removeLane, number, lane.key)
+    }
+
+    /// A key has at least one byte, so that the empty text precedes all.
+    func lanes(after key: String?, limit: Int) throws(StoreError) -> [LaneRow] {
+        try transaction.read(Self.lanesAfter, number, key ?? "", limit).rows { row in LaneRow(row) }
+    }
+
+    // MARK: Waiters
+
+    private static let addWaiter = PostgreSQLStatement(
+        "add-waiter", "INSERT INTO waiter(shard, key, turn) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
+    private static let removeWaiter = PostgreSQLStatement(
+        "remove-waiter", "DELETE FROM waiter WHERE shard = $1 AND key = $2 AND turn = $3")
+    private static let firstWaiter = PostgreSQLStatement(
+        "first-waiter", "SELECT turn FROM waiter WHERE shard = $1 AND key = $2 ORDER BY turn LIMIT 1")
+    private static let isWaiter = PostgreSQLStatement(
+        "is-waiter", "SELECT 1 FROM waiter WHERE shard = $1 AND key = $2 AND turn = $3")
+    private static let waitersBefore = PostgreSQLStatement(
+        "waiters-before", "SELECT count(*) FROM waiter WHERE shard = $1 AND key = $2 AND turn < $3")
+    private static let waitersBetween = PostgreSQLStatement(
+        "waiters-between",
+        """
+        SELECT turn FROM waiter WHERE shard = $1 AND key = $2 AND turn > $3 AND turn < $4 ORDER BY turn LIMIT $5
+        """)
+    private static let nearestWaiter = PostgreSQLStatement(
+        "nearest-waiter",
+        "SELECT turn FROM waiter WHERE shard = $1 AND key = $2 AND turn < $3 ORDER BY turn DESC LIMIT 1")
+
+    func knowWaiter(_ key: String, _ turn: Int64) { knownWaiters[key]?.know(turn) }
+
+    func addWaiter(_ key: String, _ turn: Int64) throws(StoreError) {
+        knownWaiters[key]?.save(turn)
+        try transaction.write(Self.addWaiter, number, key, turn)
+    }
+
+    func removeWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool {
+        if knownWaiters[key]?.knows(turn) == true {
+            guard knownWaiters[key]?.remove(turn) == true else { return false }
+            try transaction.write(Self.removeWaiter, number, key, turn)
+            return true
+        }
+        return try transaction.read(Self.removeWaiter, number, key, turn).affectedRows > 0
+    }
+
+    func firstWaiter(_ key: String) throws(StoreError) -> Int64? {
+        if let known = knownWaiters[key]?.rows(after: .min, limit: 1) { return known.first }
+        return try transaction.read(Self.firstWaiter, number, key).first { row in row[0] as Int64 }
+    }
+
+    func isWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool {
+        if let known = knownWaiters[key], known.knows(turn) { return known.rows.contains(turn) }
+        return try transaction.read(Self.isWaiter, number, key, turn).count > 0
+    }
+
+    func waiters(_ key: String, before turn: Int64) throws(StoreError) -> Int {
+        try transaction.read(Self.waitersBefore, number, key, turn).first { row in row[0] as Int } ?? 0
+    }
+
+    func waiters(_ key: String, after first: Int64, before turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
+        try transaction.read(Self.waitersBetween, number, key, first, turn, limit).rows { row in row[0] as Int64 }
+    }
+
+    func waiter(_ key: String, nearestBefore turn: Int64) throws(StoreError) -> Int64? {
+        try transaction.read(Self.nearestWaiter, number, key, turn).first { row in row[0] as Int64 }
+    }
+
+    // MARK: Checks
+
+    /// Commands that have not ended, or hold their key all the same, and do not wait for it.
+    private static let keyHolders = """
+        FROM (SELECT id, turn, status, relations FROM ready WHERE shard = $1
+            UNION ALL SELECT id, turn, status, relations FROM parked WHERE shard = $1
+            UNION ALL SELECT id, turn, status, relations FROM running WHERE shard = $1
+            UNION ALL SELECT id, turn, status, relations FROM ended
+                WHERE shard = $1 AND status = 10 AND relations & \(CommandRelations.holdsKeyOnFailure.rawValue) <> 0) s
+        JOIN LATERAL (SELECT ordering_key FROM command WHERE id = s.id LIMIT 1) c ON true
+        WHERE s.relations & \(CommandRelations.lane.rawValue) <> 0 AND c.ordering_key IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM waiter w WHERE w.shard = $1 AND w.key = c.ordering_key AND w.turn = s.turn)
+        """
+    private static let openByKey = PostgreSQLStatement(
+        "open-by-key", "SELECT c.ordering_key, count(*) \(keyHolders) GROUP BY c.ordering_key")
+    private static let keysWithoutLane = PostgreSQLStatement(
+        "keys-without-lane",
+        """
+        SELECT DISTINCT key FROM waiter w WHERE shard = $1
+        AND NOT EXISTS (SELECT 1 FROM lane l WHERE l.shard = $1 AND l.key = w.key) ORDER BY key
+        """)
+    private static let blockedHolders = PostgreSQLStatement(
+        "blocked-holders", "SELECT s.turn \(keyHolders) AND s.status = 6 ORDER BY s.turn")
+
+    func openByKey() throws(StoreError) -> [String: Int] {
+        try flush()
+        let counts = try transaction.read(Self.openByKey, number).rows { row in (row[0] as String, row[1] as Int) }
+        return Dictionary(uniqueKeysWithValues: counts)
+    }
+
+    func keysWithoutLane() throws(StoreError) -> [String] {
+        try transaction.read(Self.keysWithoutLane, number).rows { row in row[0] as String }
+    }
+
+    func blockedHolders() throws(StoreError) -> [Int64] {
+        try flush()
+        return try transaction.read(Self.blockedHolders, number).rows { row in row[0] as Int64 }
+    }
+}
+
+extension LaneRow {
+    init(_ row: borrowing PostgreSQLRow) {
+        self.init(key: row[0], limit: row[1], open: row[2], holder: row[3] as Int64?)
+    }
+}

@@ -1,0 +1,196 @@
+internal import Commands
+
+/// Reads the rows that the effects of changed commands are likely to need, of all shards of a transaction, in one round trip:
+/// their nodes and dependants with the nodes and states of these, their flows, and their ordering keys with the next commands.
+///
+/// ``Settlements`` finds these rows known. A row beyond them, such as one of a second level, takes a round trip of its own.
+struct RelationClosure {
+    /// Dependants of a parent, and waiters of a key, that are read.
+    static let maxDependants = 256
+    static let maxWaiters = 8
+
+    private var turns: [(shard: Int, turn: Int64)] = []
+    private var keys: [(shard: Int, key: String)] = []
+    private var batches: [(shard: Int, batch: CommandID)] = []
+    private var shards: [PostgreSQLShard] = []
+
+    /// - Parameter all: the shards of the transaction.
+    init(_ all: [PostgreSQLShard]) {
+        for shard in all where shard.changes.relatedAt != nil {
+            shards.append(shard)
+            for change in shard.changes.related {
+                turns.append((shard.number, change.turn))
+                if change.hasKey, let key = shard.knownKey(turn: change.turn) { keys.append((shard.number, key)) }
+            }
+            for batch in shard.changes.members.keys { batches.append((shard.number, batch)) }
+        }
+    }
+
+    // MARK: Statements
+
+    private static let changed = "unnest($1::int8[]::int2[], $2::int8[]) w(shard, turn)"
+    private static let ofKeys = "unnest($3::int8[]::int2[], $4::text[]) k(shard, key)"
+    private static let nextWaiters = """
+        \(ofKeys) JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key ORDER BY turn
+        LIMIT \(maxWaiters)) n ON true
+        """
+    private static let nextDependants = """
+        \(changed) JOIN LATERAL (SELECT parent, child, condition, state FROM dependency x
+        WHERE x.shard = w.shard AND x.parent = w.turn ORDER BY child LIMIT \(maxDependants)) d ON true
+        """
+    private static let nextFlows = """
+        \(changed) JOIN LATERAL (SELECT x.flow FROM node x WHERE x.shard = w.shard AND x.turn = w.turn LIMIT 1) n
+        ON n.flow IS NOT NULL
+        """
+    /// The commands that may be changed.
+    private static let reached = """
+        SELECT w.shard, d.child AS turn FROM \(nextDependants) UNION SELECT w.shard, n.flow FROM \(nextFlows)
+        UNION SELECT k.shard, n.turn FROM \(nextWaiters)
+        """
+
+    private static let nodes = PostgreSQLStatement(
+        "closure-nodes",
+        """
+        SELECT n.turn, n.flow, n.name, n.pending, n.flags, n.cause, n.shard
+        FROM (SELECT w.shard, w.turn FROM \(changed) UNION \(reached)) r
+        JOIN LATERAL (SELECT * FROM node x WHERE x.shard = r.shard AND x.turn = r.turn LIMIT 1) n ON true
+        """)
+    private static let commands = PostgreSQLStatement(
+        "closure-commands",
+        """
+        SELECT \(CommandSQL.columns) FROM (\(reached)) r
+        JOIN LATERAL (SELECT id FROM related x WHERE x.shard = r.shard AND x.turn = r.turn LIMIT 1) i ON true
+        \(CommandSQL.row(of: "i.id"))
+        """)
+    private static let dependants = PostgreSQLStatement(
+        "closure-dependants",
+        "SELECT d.parent, d.child, d.condition, d.state, w.shard FROM \(nextDependants) ORDER BY w.shard, d.parent, d.child"
+    )
+    private static let flows = PostgreSQLStatement(
+        "closure-flows",
+        """
+        SELECT f.turn, f.nodes, f.failed, f.first_failed, f.stops_on_failure, f.shard
+        FROM (SELECT w.shard, n.flow FROM \(nextFlows) UNION SELECT w.shard, w.turn FROM \(changed)) r
+        JOIN LATERAL (SELECT * FROM flow x WHERE x.shard = r.shard AND x.turn = r.flow LIMIT 1) f ON true
+        """)
+    private static let lanes = PostgreSQLStatement(
+        "closure-lanes",
+        """
+        SELECT l.key, l.max, l.open, l.holder, l.shard FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
+        JOIN LATERAL (SELECT * FROM lane x WHERE x.shard = k.shard AND x.key = k.key LIMIT 1) l ON true
+        """)
+    private static let waiters = PostgreSQLStatement(
+        "closure-waiters",
+        """
+        SELECT k.key, n.turn, k.shard FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
+        JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key ORDER BY turn
+            LIMIT \(maxWaiters)) n ON true
+        """)
+    private static let parts = PostgreSQLStatement(
+        "closure-parts",
+        """
+        SELECT p.number, p.batch, p.members, p.open, p.failed, p.state, p.shard
+        FROM unnest($1::int8[]::int2[], $2::uuid[]) b(shard, batch)
+        JOIN LATERAL (SELECT * FROM batch_part x WHERE x.shard = b.shard AND x.batch = b.batch LIMIT 1) p ON true
+        """)
+    private static let cascades = PostgreSQLStatement(
+        "closure-cascades",
+        """
+        SELECT w.number FROM unnest($1::int8[]::int2[]) w(number)
+        JOIN LATERAL (SELECT 1 FROM cascade x WHERE x.shard = w.number LIMIT 1) c ON true
+        """)
+
+    // MARK: Reading
+
+    func load(_ transaction: PostgreSQLTransaction, shardCount: Int) throws(StoreError) {
+        if shards.isEmpty { return }
+        let byNumber = Dictionary(uniqueKeysWithValues: shards.map { ($0.number, $0) })
+        let (turnShards, turns) = (self.turns.map(\.shard), self.turns.map(\.turn))
+        let (keyShards, keys) = (self.keys.map(\.shard), self.keys.map(\.key))
+        try transaction.pipeline {
+            $0.append(Self.nodes, turnShards, turns, keyShards, keys)
+            $0.append(Self.commands, turnShards, turns, keyShards, keys)
+            $0.append(Self.dependants, turnShards, turns)
+            $0.append(Self.flows, turnShards, turns)
+            $0.append(Self.lanes, keyShards, keys)
+            $0.append(Self.waiters, keyShards, keys)
+            $0.append(Self.parts, batches.map(\.shard), batches.map(\.batch))
+            $0.append(Self.cascades, shards.map(\.number))
+        } read: { (results, first) throws(StoreError) in
+            for (shard, turn) in self.turns { byNumber[shard]?.knowNothing(of: turn) }
+            for (shard, key) in self.keys { byNumber[shard]?.knowNothing(ofKey: key) }
+            for node in results.take(first).rows({ row in (row: NodeRow(row), shard: row[6] as Int) }) {
+                byNumber[node.shard]?.know(node.row)
+            }
+            let commands = try results.take(first + 1).rows { row throws(StoreError) in try StoredCommand(row) }
+            for row in commands { byNumber[row.id.shard(of: shardCount)]?.know([], [row]) }
+            let dependants = try results.take(first + 2).rows { row throws(StoreError) in
+                (row: try DependencyRow(row), shard: row[4] as Int)
+            }
+            for dependant in dependants { byNumber[dependant.shard]?.know(dependant.row) }
+            for flow in results.take(first + 3).rows({ row in (row: FlowRow(row), shard: row[5] as Int) }) {
+                byNumber[flow.shard]?.know(flow.row)
+            }
+            for lane in results.take(first + 4).rows({ row in (row: LaneRow(row), shard: row[4] as Int) }) {
+                byNumber[lane.shard]?.know(lane.row)
+            }
+            let waiters = results.take(first + 5).rows { row in
+                (key: row[0] as String, turn: row[1] as Int64, shard: row[2] as Int)
+            }
+            for waiter in waiters { byNumber[waiter.shard]?.knowWaiter(waiter.key, waiter.turn) }
+            let parts = try results.take(first + 6).rows { row throws(StoreError) in
+                (row: try BatchPart(row), shard: row[6] as Int)
+            }
+            for (shard, batch) in batches { byNumber[shard]?.parts[batch] = .some(nil) }
+            for part in parts { byNumber[part.shard]?.parts[part.row.batch] = part.row }
+            let left = Set(results.take(first + 7).rows { row in row[0] as Int })
+            for shard in shards { shard.hasNoCascade = !left.contains(shard.number) }
+        }
+    }
+}
+
+/// The first rows of an ordered range that a transaction knows, such as the dependants of a parent.
+struct KnownRange<Element> {
+    private(set) var rows: [Element] = []
+    /// Whether the range has no other rows.
+    private(set) var isComplete = true
+    private let max: Int
+    private let position: (Element) -> Int64
+
+    /// - Parameter max: rows that were asked for: as many may have more behind them.
+    init(max: Int, position: @escaping (Element) -> Int64) {
+        self.max = max
+        self.position = position
+    }
+
+    /// Adds the next row of a read.
+    mutating func know(_ row: Element) {
+        rows.append(row)
+        if rows.count >= max { isComplete = false }
+    }
+
+    /// Whether it is known which rows there are at a position.
+    func knows(_ position: Int64) -> Bool {
+        isComplete || rows.last.map { position <= self.position($0) } ?? false
+    }
+
+    /// The rows behind a position, at most `limit`; nil where they are not all known.
+    func rows(after position: Int64, limit: Int) -> [Element]? {
+        let found = rows.drop { self.position($0) <= position }.prefix(limit)
+        return isComplete || found.count == limit ? Array(found) : nil
+    }
+
+    mutating func remove(_ position: Int64) -> Bool {
+        guard let index = rows.firstIndex(where: { self.position($0) == position }) else { return false }
+        rows.remove(at: index)
+        return true
+    }
+
+    /// Replaces the row at the position of this one, or inserts it.
+    mutating func save(_ row: Element) {
+        let place = position(row)
+        guard knows(place) else { return }
+        _ = remove(place)
+        rows.insert(row, at: rows.firstIndex { position($0) > place } ?? rows.count)
+    }
+}

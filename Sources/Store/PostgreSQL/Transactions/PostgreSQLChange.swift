@@ -1,0 +1,101 @@
+internal import Commands
+internal import Host
+
+/// The changes of one transaction in the shards that it has locked.
+final class PostgreSQLChange {
+    /// Rows that are read in the round trip of the locks.
+    struct Preload {
+        /// Commands, with their states.
+        var ids: [CommandID] = []
+        /// Commands whose payloads and checkpoints are read too.
+        var bodies: [CommandID] = []
+        /// A worker whose session is looked up.
+        var session: (seat: Int, epoch: Int64)?
+    }
+
+    let transaction: PostgreSQLTransaction
+    private let shardCount: Int
+    /// By id: of ``Preload/bodies``.
+    var bodies: [CommandID: (payload: [UInt8], checkpoint: [UInt8]?)] = [:]
+    /// Whether the worker of ``Preload/session`` has one.
+    private(set) var hasSession = false
+    private var shards: [PostgreSQLShard] = []
+
+    /// A lock that another transaction holds makes the shard busy, before the deadline makes the server look unreachable.
+    private static let lockTimeout = PostgreSQLStatement("lock-timeout", "SELECT set_config('lock_timeout', $1, true)")
+    /// The locks come as a statement of their own: the statements behind it see what their last holders have committed, where
+    /// one statement would see what was there before it waited.
+    private static let lock = PostgreSQLStatement(
+        "lock-shards", "SELECT 1 FROM shard WHERE number = ANY($1::int8[]::int2[]) ORDER BY number FOR UPDATE")
+    private static let newest = PostgreSQLStatement(
+        "newest",
+        """
+        SELECT w.number, greatest(
+            coalesce((SELECT t.seq FROM transition t WHERE t.shard = w.number ORDER BY t.seq DESC LIMIT 1), 0),
+            coalesce((SELECT p.seq FROM pruned p WHERE p.shard = w.number LIMIT 1), 0))
+        FROM unnest($1::int8[]::int2[]) w(number)
+        """)
+    private static let bodies = PostgreSQLStatement(
+        "bodies",
+        """
+        SELECT w.id, c.payload, (SELECT k.state FROM kept k WHERE k.id = w.id LIMIT 1)
+        FROM unnest($1::uuid[]) w(id) JOIN LATERAL (SELECT payload FROM command WHERE id = w.id LIMIT 1) c ON true
+        """)
+    private static let session = PostgreSQLStatement(
+        "has-session", "SELECT 1 FROM session WHERE seat = $1 AND epoch = $2 AND NOT dead LIMIT 1")
+
+    /// Locks shards.
+    /// - Parameter numbers: ascending, each once: two transactions that lock in one order do not wait for each other.
+    init(
+        _ numbers: [Int], _ transaction: PostgreSQLTransaction, loading preload: Preload, store: PostgreSQLStore
+    ) throws(StoreError) {
+        self.transaction = transaction
+        shardCount = store.shardCount
+        let session = preload.session
+        let timeout = max((transaction.deadline - .now).milliseconds * 3 / 4, 1)
+        var found: [StoredCommand] = []
+        try transaction.pipeline {
+            $0.append(Self.lockTimeout, "\(timeout)ms")
+            $0.append(Self.lock, numbers)
+            $0.append(Self.newest, numbers)
+            $0.append(CommandSQL.byID, preload.ids)
+            $0.append(Self.bodies, preload.bodies)
+            if let session { $0.append(Self.session, session.seat, session.epoch) }
+        } read: { (results, first) throws(StoreError) in
+            let newest = results.take(first + 2).rows { row in (row[0] as Int, row[1] as Int64) }
+            shards = newest.sorted { $0.0 < $1.0 }.map {
+                PostgreSQLShard($0.0, transaction, newest: $0.1, store: store)
+            }
+            found = try results.take(first + 3).rows { row throws(StoreError) in try StoredCommand(row) }
+            let read = results.take(first + 4).rows { row in
+                (row[0] as CommandID, (payload: row[1] as [UInt8], checkpoint: row[2] as [UInt8]?))
+            }
+            bodies = Dictionary(read) { first, _ in first }
+            if session != nil { hasSession = results.take(first + 5).count > 0 }
+        }
+        for shard in shards {
+            let own = preload.ids.filter { $0.shard(of: store.shardCount) == shard.number }
+            shard.know(own, found.filter { $0.id.shard(of: store.shardCount) == shard.number })
+        }
+    }
+
+    /// A locked shard.
+    func shard(_ number: Int) throws(StoreError) -> PostgreSQLShard {
+        guard let shard = shards.first(where: { $0.number == number }) else {
+            throw StoreError(.failed, "The transaction has not locked shard \(number).")
+        }
+        return shard
+    }
+
+    /// Writes what the shards have gathered.
+    /// - Returns: the effects on other commands than those that the call has named.
+    func finish() throws(StoreError) -> Effects {
+        try RelationClosure(shards).load(transaction, shardCount: shardCount)
+        var effects = Effects()
+        for shard in shards { effects.append(try shard.settle()) }
+        var rows = RowChanges()
+        for shard in shards { shard.flush(into: &rows, isEnd: true) }
+        try rows.write(to: transaction)
+        return effects
+    }
+}

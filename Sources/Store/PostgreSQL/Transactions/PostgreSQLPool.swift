@@ -1,0 +1,69 @@
+internal import Commands
+internal import Host
+internal import Synchronization
+
+/// The connections of a store to its server. A caller has one for a transaction or a read; up to ``maxCount`` are open.
+final class PostgreSQLPool: Sendable {
+    /// A connection in the pool, which cannot be copied.
+    ///
+    /// `@unchecked Sendable`: the pool hands it to one caller at a time.
+    private final class Slot: @unchecked Sendable {
+        var connection: PostgreSQLConnection
+
+        init(_ connection: consuming PostgreSQLConnection) { self.connection = connection }
+    }
+
+    private let location: PostgreSQLLocation
+    /// The URL of the store for messages, without a password.
+    let name: String
+    private let clock: PostgreSQLClock?
+    /// Nil where no process of the host has begun work here.
+    private let signs = Mutex<PostgreSQLHostSign?>(nil)
+    private let idle = Mutex<[Slot]>([])
+    /// Counts the connections that may still be taken.
+    private let room: MonotonicSemaphore
+
+    /// Enough for the writers and the readers of a process; a server accepts about a hundred (`max_connections`).
+    private static let maxCount = 8
+
+    /// - Parameter clock: is measured on the connections; nil where the store has another clock.
+    init(_ location: PostgreSQLLocation, named name: String, clock: PostgreSQLClock?) {
+        self.location = location
+        self.name = name
+        self.clock = clock
+        room = MonotonicSemaphore(value: Self.maxCount)
+    }
+
+    /// The signs of life of this host.
+    var sign: PostgreSQLHostSign? {
+        get { signs.withLock { $0 } }
+        set { signs.withLock { $0 = newValue } }
+    }
+
+    /// Runs `body` with a connection, an open one where there is one. One that was lost is dropped.
+    func withConnection<Value>(
+        deadline: MonotonicTime, _ body: (inout PostgreSQLConnection) throws(PostgreSQLError) -> Value
+    ) throws(PostgreSQLError) -> Value {
+        guard room.wait(until: deadline) else {
+            throw PostgreSQLError(
+                .busy, "The store \(name): all \(Self.maxCount) connections are in use; try again.",
+                recovery: .repeatTransaction)
+        }
+        defer { room.signal() }
+        let slot: Slot
+        if let open = idle.withLock({ $0.popLast() }) {
+            slot = open
+        } else {
+            slot = Slot(try PostgreSQLConnection.open(location, deadline: deadline))
+        }
+        defer { if slot.connection.isOpen { idle.withLock { $0.append(slot) } } }
+        if let clock, clock.isMeasureDue { try clock.measure(&slot.connection, deadline: deadline) }
+        if let sign, sign.isDue {
+            try sign.write(&slot.connection, at: clock?.now() ?? .now, deadline: deadline)
+        }
+        return try body(&slot.connection)
+    }
+
+    /// Closes the connections that are not in use: after a failover they may lead to a server that was demoted.
+    func closeIdle() { idle.withLock { $0 = [] } }
+}
