@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct CancellationConformance {
+@Suite(.postgreSQLServer) struct CancellationConformance {
     @Test(arguments: StoreKind.allCases, CommandStatus.allCases.filter { $0 != .blocked })
     func `a cancellation does what the status allows`(_ kind: StoreKind, _ status: CommandStatus) throws {
         let subject = try StoreUnderTest(kind)

@@ -7,7 +7,7 @@ import Testing
 
 /// A wall clock that is not trusted. These act by the age of a row, and were searched for: deadlines (expiry, claim), unique
 /// keys of a duration (submit, retry), pruning, leftovers, uploads that expire, destinations that are unreachable.
-@Suite struct ClockHoldConformance {
+@Suite(.postgreSQLServer) struct ClockHoldConformance {
     /// As long as the retention and a day.
     private static let jump: Duration = .seconds(8 * 86_400)
     private static let late = Timestamp.base + jump

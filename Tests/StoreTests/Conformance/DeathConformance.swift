@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct DeathConformance {
+@Suite(.postgreSQLServer) struct DeathConformance {
     private static func reap(
         _ subject: StoreUnderTest, epoch: Int64 = StoreUnderTest.epoch, charges: Bool = true,
         started: StartedExecutions? = nil

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commands that wait for others, outside of flows.
-@Suite struct DependencyConformance {
+@Suite(.postgreSQLServer) struct DependencyConformance {
     private static func child(of parents: CommandID..., when condition: DependencyCondition = .success) -> CommandDraft
     {
         CommandDraft.noop.with { $0.dependencies = parents.map { Dependency(on: $0, condition) } }

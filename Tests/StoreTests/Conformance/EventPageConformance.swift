@@ -3,7 +3,7 @@ import Store
 import Testing
 
 /// How far the pages of transitions are complete.
-@Suite struct EventPageConformance {
+@Suite(.postgreSQLServer) struct EventPageConformance {
     private func numbers(_ page: EventPage) -> [Int64] { page.events.map(\.transition.seq) }
 
     @Test(arguments: StoreKind.allCases)

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct ExecutionConformance {
+@Suite(.postgreSQLServer) struct ExecutionConformance {
     @Test(arguments: StoreKind.allCases)
     func `a claim returns the command with its payload`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The ends of executions: success, failure and release.
-@Suite struct ExecutionEndConformance {
+@Suite(.postgreSQLServer) struct ExecutionEndConformance {
     @Test(arguments: StoreKind.allCases)
     func `a second success changes nothing`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)

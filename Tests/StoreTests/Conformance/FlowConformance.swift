@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct FlowConformance {
+@Suite(.postgreSQLServer) struct FlowConformance {
     @Test(arguments: StoreKind.current)
     func `a flow runs its nodes in their order, and is a success with the last`(_ kind: StoreKind) throws {
         let rig = try FlowRig(kind)

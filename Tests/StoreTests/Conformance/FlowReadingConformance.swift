@@ -2,7 +2,7 @@ import Commands
 import Store
 import Testing
 
-@Suite struct FlowReadingConformance {
+@Suite(.postgreSQLServer) struct FlowReadingConformance {
     @Test(arguments: StoreKind.current)
     func `a flow is read with its nodes, their parents and its callbacks`(_ kind: StoreKind) throws {
         let rig = try FlowRig(kind)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The remains of commands that have ended.
-@Suite struct LeftoverConformance {
+@Suite(.postgreSQLServer) struct LeftoverConformance {
     private static let state = Array(#"{"upload":"a"}"#.utf8)
     private static let cleanup = CommandDraft(
         type: "cleanup", payload: Array("{}".utf8), destination: .none, qos: .utility, idempotent: true)

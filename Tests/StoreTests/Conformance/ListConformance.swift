@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct ListConformance {
+@Suite(.postgreSQLServer) struct ListConformance {
     /// A store with commands in every status, of several kinds.
     private static func subject(_ kind: StoreKind) throws -> StoreUnderTest {
         let subject = try StoreUnderTest(kind)

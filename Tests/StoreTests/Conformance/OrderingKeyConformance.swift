@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct OrderingKeyConformance {
+@Suite(.postgreSQLServer) struct OrderingKeyConformance {
     @Test(arguments: StoreKind.current)
     func `a flow that raises the limit of its key starts at once`(_ kind: StoreKind) throws {
         let rig = try FlowRig(kind)

@@ -3,7 +3,7 @@ import Store
 import Testing
 
 /// The overview of flows, ordering keys and schedules.
-@Suite struct OverviewConformance {
+@Suite(.postgreSQLServer) struct OverviewConformance {
     @Test(arguments: StoreKind.allCases) func `a store without relations has an empty overview`(
         _ kind: StoreKind
     ) throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commands that stay keep no other command from being pruned, and a loop over batches comes to its end.
-@Suite struct PruneConformance {
+@Suite(.postgreSQLServer) struct PruneConformance {
     private static let finals: Set<CommandStatus> = [.success, .cancelled]
 
     /// Prunes batches of two until one is the last.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The quality of service of commands that others wait for: dependencies, ordering keys, flows, and other shards.
-@Suite struct QualityConformance {
+@Suite(.postgreSQLServer) struct QualityConformance {
     private static func draft(
         _ qos: QualityOfService, key: String? = nil, after parents: [CommandID] = []
     ) -> CommandDraft {

@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct RateLimitConformance {
+@Suite(.postgreSQLServer) struct RateLimitConformance {
     private static let key = ReadyKey(destination: .none, qos: .default, limit: "api")
 
     private static func subject(_ kind: StoreKind, _ names: String...) throws -> StoreUnderTest {

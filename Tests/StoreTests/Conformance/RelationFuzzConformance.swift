@@ -5,7 +5,7 @@ import Testing
 
 /// Random flows and random steps: after every settlement the stored numbers are those of the rows, and no command has run
 /// before what it waits for.
-@Suite struct RelationFuzzConformance {
+@Suite(.postgreSQLServer) struct RelationFuzzConformance {
     @Test(arguments: StoreKind.current)
     func `random flows keep their numbers right, whatever ends in which order`(_ kind: StoreKind) throws {
         var random = SeededRandom.announced("relations")

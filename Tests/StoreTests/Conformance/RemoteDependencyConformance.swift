@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commands that wait for commands of other shards.
-@Suite struct RemoteDependencyConformance {
+@Suite(.postgreSQLServer) struct RemoteDependencyConformance {
     @Test(arguments: StoreKind.current)
     func `a command waits for parents of three shards, and is ready when all have succeeded`(_ kind: StoreKind) throws {
         let rig = try ShardRig(kind)

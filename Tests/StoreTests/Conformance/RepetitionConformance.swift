@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commits that are made again because their outcome is unknown.
-@Suite struct RepetitionConformance {
+@Suite(.postgreSQLServer) struct RepetitionConformance {
     private struct Rig {
         let subject: StoreUnderTest
         var store: any CommandStore { subject.store }

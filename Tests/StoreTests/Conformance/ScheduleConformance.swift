@@ -4,7 +4,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct ScheduleConformance {
+@Suite(.postgreSQLServer) struct ScheduleConformance {
     private static let start = Timestamp(milliseconds: 1_772_323_200_000)  // 2026-03-01T00:00:00Z
 
     private static func minute(_ number: Int) -> Timestamp { start + .seconds(number * 60) }

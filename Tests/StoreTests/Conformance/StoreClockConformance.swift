@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A store has the time of its clock, whatever the clock of the machine shows.
-@Suite struct StoreClockConformance {
+@Suite(.postgreSQLServer) struct StoreClockConformance {
     /// A store whose clock is ten minutes off that of the machine.
     private struct Rig {
         let subject: StoreUnderTest

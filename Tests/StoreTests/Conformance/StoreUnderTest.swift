@@ -5,15 +5,19 @@ import TestSupport
 import Testing
 
 /// The stores on which every conformance test runs.
-enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+enum StoreKind: String, Sendable, CustomTestStringConvertible {
     case sqlite, memory
+    /// A schema on the server of this process.
+    case postgresql
     /// These, as a server has them: outcomes of commits are forgotten, numbers have holes, and the clock is 10 minutes ahead.
     case forgetfulSQLite, forgetfulMemory
     /// SQLite, with the tables of release 0.1.0.
     case firstRelease
 
-    /// The stores that can do all that this release can.
-    static let current: [StoreKind] = [.sqlite, .memory, .forgetfulSQLite, .forgetfulMemory]
+    /// The stores that can do all that this release can. PostgreSQL is left out where it is not installed.
+    static let current: [StoreKind] =
+        [.sqlite, .memory, .forgetfulSQLite, .forgetfulMemory] + (PostgreSQLServer.isInstalled ? [.postgresql] : [])
+    static let allCases = current + [.firstRelease]
 
     var testDescription: String { rawValue }
 }
@@ -23,6 +27,7 @@ final class StoreUnderTest: Sendable {
     let store: any CommandStore
     let clock: SettableClock
     private let directory: TemporaryDirectory?
+    private let schema: PostgreSQLTestSchema?
 
     /// Of the forgetful stores. Each test has another one, from its line.
     private static let seed = SeededRandom.announced("ForgetfulStore").seed
@@ -35,12 +40,19 @@ final class StoreUnderTest: Sendable {
         clock = SettableClock(ahead: isForgetful ? .seconds(600) : .zero)
         let own: any CommandStore & StoreHealth
         switch kind {
+        case .postgresql:
+            let schema = try PostgreSQLTestSchema(shardCount: shardCount)
+            self.schema = schema
+            directory = nil
+            own = try PostgreSQLStore(url: schema.url, schema: schema.name, clock: clock)
         case .memory, .forgetfulMemory:
+            schema = nil
             directory = nil
             own = MemoryStore(shardCount: shardCount, clock: clock)
         case .sqlite, .forgetfulSQLite, .firstRelease:
             let directory = try TemporaryDirectory("store")
             self.directory = directory
+            schema = nil
             let data = DataDirectory(path: "\(directory.path)/data")
             if kind == .firstRelease { try data.createAsFirstRelease(shards: shardCount) }
             own = try SQLiteStore(directory: data, shardCount: shardCount, clock: clock)
@@ -48,7 +60,10 @@ final class StoreUnderTest: Sendable {
         store = isForgetful ? RepeatingStore(ForgetfulStore(own, seed: Self.seed ^ line)) : own
     }
 
-    deinit { directory?.remove() }
+    deinit {
+        directory?.remove()
+        schema?.remove()
+    }
 
     /// Submits one draft and returns its id.
     @discardableResult

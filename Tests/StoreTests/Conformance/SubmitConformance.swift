@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite struct SubmitConformance {
+@Suite(.postgreSQLServer) struct SubmitConformance {
     @Test(arguments: StoreKind.allCases)
     func `a submitted command has the fields of its draft`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind)

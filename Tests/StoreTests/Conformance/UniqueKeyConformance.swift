@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct UniqueKeyConformance {
+@Suite(.postgreSQLServer) struct UniqueKeyConformance {
     private static let draft = CommandDraft.noop.with {
         $0.uniqueKey = "order-7"
         $0.payload = Array(#"{"a": 1, "b": [2, 3]}"#.utf8)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Unique keys whose period ends.
-@Suite struct UniquePeriodConformance {
+@Suite(.postgreSQLServer) struct UniquePeriodConformance {
     private static func draft(_ period: UniquePeriod, payload: String = "{}") -> CommandDraft {
         .noop.with {
             $0.uniqueKey = "latest.csv"

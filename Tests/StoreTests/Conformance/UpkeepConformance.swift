@@ -3,7 +3,7 @@ import Store
 import TestSupport
 import Testing
 
-@Suite struct UpkeepConformance {
+@Suite(.postgreSQLServer) struct UpkeepConformance {
     @Test(arguments: StoreKind.allCases)
     func `ready commands are listed by destination and quality of service, in order`(_ kind: StoreKind) throws {
         let subject = try StoreUnderTest(kind, shardCount: 1)
@@ -147,6 +147,7 @@ import Testing
         let old = try (0..<10).map { _ in try subject.make(.success) }
         let before = Timestamp.base + .seconds(60)
         let last = try subject.store.lastTransition(shard: 0)
+        let newestTurn = try #require(try subject.store.command(old[9])).turn
         #expect(try subject.store.prune(shard: 0, before: .base, statuses: [.success], limit: 100).count == 0)
         var batches: [Int] = []
         var abandoned: [[UInt8]] = []
@@ -171,7 +172,7 @@ import Testing
         // Numbers go on although the newest rows are deleted.
         let id = try subject.submit()
         #expect(try subject.store.timeline(id).first?.seq ?? 0 > last)
-        #expect(try subject.store.command(id)?.turn == Int64(CommandStatus.allCases.count - 1 + 10 + 1))
+        #expect(try #require(try subject.store.command(id)).turn > newestTurn)
         let dead = try subject.store.prune(shard: 0, before: before, statuses: [.tooManyTimes, .inDoubt], limit: 9)
         #expect(dead.count == 2, "\(dead)")
         #expect(

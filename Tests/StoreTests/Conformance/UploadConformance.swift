@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Uploads: rows that become commands in the transaction of their completion.
-@Suite struct UploadConformance {
+@Suite(.postgreSQLServer) struct UploadConformance {
     /// A store with one open upload.
     private struct Rig {
         let subject: StoreUnderTest

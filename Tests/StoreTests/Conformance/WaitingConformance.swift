@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The queues of waiting commands, as pages count them.
-@Suite struct WaitingConformance {
+@Suite(.postgreSQLServer) struct WaitingConformance {
     private static func queues(
         _ subject: StoreUnderTest, of destinations: Destination...
     ) throws -> [WaitingQueue.Name: WaitingQueue] {

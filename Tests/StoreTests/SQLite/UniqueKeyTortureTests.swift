@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Unique keys under random changes, and under many writers at once.
-struct UniqueKeyTortureTests {
+@Suite(.postgreSQLServer) struct UniqueKeyTortureTests {
     /// Makes the same random calls on both stores and compares the outcomes.
     @Test func `both stores grant and refuse keys alike, and a key never has two holders`() throws {
         var random = SeededRandom.announced("unique keys in two stores")
