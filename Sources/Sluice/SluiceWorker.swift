@@ -25,6 +25,7 @@ public struct SluiceWorker: Service {
     ///
     /// - Parameters:
     ///   - path: the data directory. A relative path starts at the working directory.
+    ///   - store: the URL of a store on a PostgreSQL server; nil, the default: the store is in the directory.
     ///   - operations: one for each type that the worker executes. It executes no other type, not even
     ///     `upload` and `noop`.
     ///   - concurrency: the maximum number of operations of middle and low quality of service, 1 to 1024;
@@ -34,11 +35,12 @@ public struct SluiceWorker: Service {
     ///   - logger: the logger of the worker. The default has the label `sluice.worker`.
     /// - Precondition: no two operations have the same type, and every type has the form `[a-z0-9.-]+`, at
     ///   most 64 characters.
-    /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, and for the URL of a database;
+    /// - Throws: ``SluiceError``: `invalid` for a concurrency out of bounds, and for a URL in place of the path;
     ///   `noStore` where there is no store yet, `notPermitted` where the directory belongs to another user or is
     ///   open to others, `tryAgain` where another process has been making the store for 10 s.
     public init(
-        data path: String, operations: [any CommandOperation], concurrency: Int = 16, grace: Duration = .seconds(25),
+        data path: String, store: String? = nil, operations: [any CommandOperation], concurrency: Int = 16,
+        grace: Duration = .seconds(25),
         logger: Logger = Logger(label: "sluice.worker")
     ) throws(SluiceError) {
         clinux_prepare_process()
@@ -50,7 +52,7 @@ public struct SluiceWorker: Service {
         configuration.grace = grace
         configuration.operationsMayBlock = true
         do throws(StoreError) {
-            let opened = try Stores.open(StoreLocation(path), create: false)
+            let opened = try Stores.open(StoreLocation(path, store: store), create: store != nil)
             let registry = OperationRegistry(operations)
             queue = QueueAccess(opened)
             self.registry = registry

@@ -45,7 +45,8 @@ struct SluiceTool: AsyncParsableCommand {
             Start everything on this machine with “sluice up”, upload a file with “sluice put FILE --to URL”, and look \
             at it with “sluice watch”. Commands that you submit while nothing runs are stored and executed later.
 
-            Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data.
+            Every subcommand but bench takes --data DIR (or SLUICE_DATA); the default is ./sluice-data. The store is in its \
+            files, or on a PostgreSQL server: --store URL (or SLUICE_STORE); see “sluice store --help”.
 
             EXIT CODES: 0 done · 1 a command it waited for failed, a command refused the change asked for, doctor \
             found something, or a figure of bench missed its goal · 64 usage · 65 bad data · 66 no such file or command \
@@ -89,7 +90,8 @@ struct SluiceTool: AsyncParsableCommand {
                 name: "Upkeep",
                 subcommands: [
                     DoctorCommand.self, PruneCommand.self, ResponseCommand.self, BackupCommand.self,
-                    RestoreCommand.self, ConfigCommand.self, BenchCommand.self, BenchChildCommand.self,
+                    RestoreCommand.self, StoreCommand.self, ConfigCommand.self, BenchCommand.self,
+                    BenchChildCommand.self,
                 ]),
         ])
 

@@ -40,8 +40,10 @@ extension Installation {
             for descriptor in [descriptor, before] { close(descriptor) }
         }
         guard chdir(directory.path) == 0 else { throw Missed("cannot change to \(directory.path)") }
+        var variables = ["SLUICE_DATA": data]
+        variables["SLUICE_STORE"] = serverStore?.url
         let start = MonotonicTime.now
-        let result = await CommandLineRun.run(arguments, variables: ["SLUICE_DATA": data], input: descriptor)
+        let result = await CommandLineRun.run(arguments, variables: variables, input: descriptor)
         guard MonotonicTime.now - start < limit else {
             throw Missed("“sluice \(arguments.joined(separator: " "))” took longer than \(limit)")
         }

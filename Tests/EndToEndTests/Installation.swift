@@ -36,6 +36,8 @@ final class Installation: Sendable {
     /// The network bed in whose client network everything runs; nil for the network of this machine.
     private let bed: NetworkBed?
     private let runsInProcess: Bool
+    /// Nil: the store is in the data directory.
+    let serverStore: ServerStore?
     private let children = Mutex<[ChildProcess]>([])
     private let receivers = Mutex<[MisbehavingReceiver]>([])
     private let started = Atomic(0)
@@ -45,8 +47,11 @@ final class Installation: Sendable {
     ///   - bed: the network bed in whose client network everything runs; the caller ends it.
     ///   - inProcess: false where each command line is a process of its own: for tests of the files of the store, and of
     ///     file systems that hang or are full.
-    init(data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true) throws {
+    init(
+        data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true, store: ServerStore? = nil
+    ) throws {
         directory = try TemporaryDirectory("e2e")
+        serverStore = store
         self.data = "\(directory.path)/\(data)"
         self.bed = bed
         runsInProcess = inProcess && bed == nil
@@ -55,10 +60,11 @@ final class Installation: Sendable {
     /// Runs `body` on a new installation, which is removed also after a failure. A failure prints the logs of
     /// the processes.
     static func with(
-        data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true,
+        data: String = "data", on bed: NetworkBed? = nil, inProcess: Bool = true, store: ServerStore? = nil,
         _ body: (Installation) async throws -> Void
     ) async throws {
-        let installation = try Installation(data: data, on: bed, inProcess: inProcess)
+        let store: ServerStore? = if let store { store } else { ServerStore.isAsked ? try await ServerStore() : nil }
+        let installation = try Installation(data: data, on: bed, inProcess: inProcess, store: store)
         do {
             try await body(installation)
         } catch {
@@ -72,6 +78,7 @@ final class Installation: Sendable {
     private func finish() async {
         for child in children.withLock({ $0 }) { await child.finish() }
         for receiver in receivers.withLock({ $0 }) { await receiver.stop() }
+        serverStore?.remove()
         directory.remove()
     }
 
@@ -90,7 +97,8 @@ final class Installation: Sendable {
     // MARK: Processes
 
     private func environment(_ more: [String: String?]) -> [String: String?] {
-        ["SLUICE_DATA": data, "SLUICE_TEST_DROP": nil, "TERM": "xterm"].merging(more) { $1 }
+        ["SLUICE_DATA": data, "SLUICE_STORE": serverStore?.url, "SLUICE_TEST_DROP": nil, "TERM": "xterm"]
+            .merging(more) { $1 }
     }
 
     /// The path of the input and output of a program, without the ending.
@@ -242,14 +250,20 @@ final class Installation: Sendable {
     // MARK: The store, read in this process
 
     /// Opens the store of the installation in the process of the test, with a clock that the test sets.
-    func store() throws -> SQLiteStore {
+    func store() throws -> any CommandStore {
+        if let serverStore { return try PostgreSQLStore(url: serverStore.url, clock: SettableClock()) }
+        return try files()
+    }
+
+    /// ``store()`` where it is in the data directory.
+    func files() throws -> SQLiteStore {
         try SQLiteStore(directory: DataDirectory(path: data), create: false, clock: SettableClock())
     }
 
     /// Waits until a command has one of these statuses.
     @discardableResult
     func await(
-        _ id: CommandID, _ statuses: CommandStatus..., in store: SQLiteStore, within limit: Duration = .seconds(60)
+        _ id: CommandID, _ statuses: CommandStatus..., in store: any CommandStore, within limit: Duration = .seconds(60)
     ) async throws -> Command {
         try await awaited("\(id) as \(statuses.map(\.name))", within: limit) {
             guard let command = try store.command(id) else { throw Missed("there is no command \(id)") }
@@ -271,7 +285,7 @@ final class Installation: Sendable {
     }
 
     /// Waits until every command has a final status.
-    func drained(_ store: SQLiteStore, within limit: Duration = .seconds(120)) async throws {
+    func drained(_ store: any CommandStore, within limit: Duration = .seconds(120)) async throws {
         try await until("the end of every command", within: limit) {
             let counts = try store.counts()
             return CommandStatus.allCases.filter { !$0.isFinal }.allSatisfy { counts[$0] == 0 }

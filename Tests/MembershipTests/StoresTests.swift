@@ -18,7 +18,20 @@ struct StoresTests {
         #expect(
             error
                 == StoreError(
-                    .invalid, "this sluice keeps its store in a directory only; it has no postgres://"))
+                    .invalid,
+                    "a data directory is a path, not a URL; give the URL of a store by --store or SLUICE_STORE"))
+    }
+
+    @Test func `the URL of a store is its location, and its name has no password`() throws {
+        let directory = DataDirectory(path: "data")
+        let url = "postgres://app:geheim@db1,db2:5433/queue?target_session_attrs=read-write"
+        let location = try StoreLocation("data", store: url)
+        #expect(location == .server(url: url, directory) && location.directory == directory && location.isServer)
+        #expect(location.name == "postgres://app@db1,db2:5433/queue?target_session_attrs=read-write")
+        #expect(StoreLocation.hasPassword(url) && !StoreLocation.hasPassword(location.name))
+        let error = #expect(throws: StoreError.self) { try StoreLocation("data", store: "mysql://db/queue") }
+        #expect(error?.code == .invalid)
+        #expect(try StoreLocation("data").name == "data")
     }
 
     @Test func `a store in a directory has health, maintenance, and the roles and sockets of the directory`() throws {

@@ -1,6 +1,7 @@
 import Commands
 import Glibc
 import Host
+import Membership
 import Store
 import TestSupport
 import Testing
@@ -13,7 +14,7 @@ import Testing
     ) -> (worst: Finding.State, findings: [Finding]) {
         var findings: [Finding] = []
         let libraries = Libraries(sqlite: sqlite, zeromq: "4.3.5", swift: "6.2")
-        let worst = HealthCheck(directory: rig.directory, libraries: libraries).run { findings.append($0) }
+        let worst = HealthCheck(.directory(rig.directory), libraries: libraries).run { findings.append($0) }
         return (worst, findings)
     }
 
@@ -66,7 +67,7 @@ import Testing
             #expect(finding.sentence.hasSuffix("“sluice doctor --mend” sets the numbers right"))
 
             var mended: [Finding] = []
-            let state = HealthCheck(directory: rig.directory, mends: true).run { mended.append($0) }
+            let state = HealthCheck(.directory(rig.directory), mends: true).run { mended.append($0) }
             #expect(state == .note)
             #expect(
                 mended.filter { $0.sentence.hasPrefix("mended: ") }.map(\.sentence) == [
@@ -100,7 +101,7 @@ import Testing
             let finding = try #require(found.first { $0.check == "shards" })
             #expect(finding.sentence.hasPrefix("command \(child) waits for \(parent), whose shard does not know that"))
             #expect(finding.sentence.hasSuffix("“sluice doctor --mend” sets that right"))
-            #expect(HealthCheck(directory: rig.directory, mends: true).run { _ in } == .note)
+            #expect(HealthCheck(.directory(rig.directory), mends: true).run { _ in } == .note)
             #expect(findings(rig).worst == .note)
             #expect(try rig.store.outbox(shard: 1, after: 0, limit: 10).map(\.receiver) == [parent])
         }
@@ -110,7 +111,7 @@ import Testing
         let place = try TemporaryDirectory("doctor")
         defer { place.remove() }
         var findings: [Finding] = []
-        let worst = HealthCheck(directory: DataDirectory(path: "\(place.path)/none")).run { findings.append($0) }
+        let worst = HealthCheck(.directory(DataDirectory(path: "\(place.path)/none"))).run { findings.append($0) }
         #expect(worst == .warning)
         #expect(findings.last?.check == "store")
     }
@@ -128,7 +129,7 @@ import Testing
     @Test func `findings of the caller count for the worst state`() throws {
         try InspectionRig.with { rig in
             let problem = Finding.configuration(problem: "“x” is not a key")
-            #expect(HealthCheck(directory: rig.directory).run(others: [problem]) { _ in } == .warning)
+            #expect(HealthCheck(.directory(rig.directory)).run(others: [problem]) { _ in } == .warning)
         }
         let findings = Finding.configuration(path: "/etc/sluice.yaml", proxies: nil)
         #expect(findings.map(\.sentence) == ["can be used: /etc/sluice.yaml", "requests go without a proxy"])

@@ -2,6 +2,7 @@ import Commands
 import Console
 import Glibc
 import Host
+import Membership
 import NetworkControl
 import Store
 import TestSupport
@@ -76,7 +77,7 @@ import Testing
             let reasons = try rig.explainer().reasons(of: command)
             #expect(reasons.first { $0.name == "coordinator" }?.measured.contains("no sign of life") == true)
             var findings: [Finding] = []
-            HealthCheck(directory: rig.directory).run { findings.append($0) }
+            HealthCheck(.directory(rig.directory)).run { findings.append($0) }
             #expect(findings.first { $0.check == "coordinator" }?.state == .warning)
             lock.beat(in: rig.directory.run.pulse(.coordinator))
             #expect(try self.condition(rig).stalled.isEmpty)

@@ -5,7 +5,8 @@ import Testing
 @testable import SluiceCommand
 
 @Suite struct StoreLocationTests {
-    private static let sentence = "this sluice keeps its store in a directory only; it has no postgres://"
+    private static let sentence =
+        "a data directory is a path, not a URL; give the URL of a store by --store or SLUICE_STORE"
 
     /// The names on the way to each subcommand that has none itself.
     private static func leaves(
@@ -18,7 +19,9 @@ import Testing
 
     @Test(arguments: ["postgres://host/db", "postgresql://user@host:5432/db"])
     func `each subcommand with a data directory refuses the URL of a database`(_ url: String) throws {
-        let leaves = Self.leaves().filter { $0 != ["bench"] }
+        // Those take the URL of a store as their argument.
+        let others = [["bench"], ["store", "create"], ["store", "grants"]]
+        let leaves = Self.leaves().filter { !others.contains($0) }
         #expect(leaves.count > 60)
         for leaf in leaves {
             let error = try #require(throws: (any Error).self, "\(leaf)") {
@@ -26,6 +29,27 @@ import Testing
             }
             #expect(SluiceTool.message(for: error) == Self.sentence, "\(leaf)")
             #expect(SluiceTool.exitCode(for: error).rawValue == 64, "\(leaf)")
+        }
+    }
+
+    /// The option, and the sentence that refuses it.
+    static let refusedStores = [
+        ("", "--store must not be empty."),
+        ("/var/lib/sluice", "a store is a URL that begins with postgres://; a data directory is given by --data"),
+        ("postgres://app:geheim@db/queue", "list of processes; leave it to ~/.pgpass or PGPASSWORD."),
+        ("postgres://db/queue?password=geheim", "list of processes; leave it to ~/.pgpass or PGPASSWORD."),
+        ("postgres://db/queue?schema=Jobs", "“Jobs” is not the name of a schema"),
+        ("postgres://a@b@c/queue", "it has more than one “@”"),
+    ]
+
+    @Test(arguments: refusedStores)
+    func `a store that is not a URL, or has a password, is refused`(_ store: String, _ reason: String) throws {
+        for command in [["status", "--store", store], ["store", "create", store]] {
+            let error = try #require(throws: (any Error).self) { try SluiceTool.parseAsRoot(command) }
+            let message = SluiceTool.message(for: error)
+            #expect(SluiceTool.exitCode(for: error).rawValue == 64)
+            #expect(message.contains(command[0] == "store" ? reason.replacing("--store", with: "The URL") : reason))
+            #expect(!message.contains("geheim"))
         }
     }
 

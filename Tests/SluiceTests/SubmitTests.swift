@@ -238,7 +238,7 @@ import ZeroMQ
 
     @Test func `the URL of a database is refused by a client and by a worker`() {
         let refused = SluiceError(
-            .invalid, "this sluice keeps its store in a directory only; it has no postgres://")
+            .invalid, "a data directory is a path, not a URL; give the URL of a store by --store or SLUICE_STORE")
         #expect(throws: refused) { try SluiceClient(data: "postgres://host/db") }
         #expect(throws: refused) { try SluiceClient(data: "postgresql://host/db", create: false) }
         #expect(throws: refused) { try SluiceWorker(data: "postgres://host/db", operations: [Echo()]) }

@@ -33,9 +33,19 @@ public final class SluiceClient: Sendable {
 
     /// Opens a store, as the public initialiser of the library does.
     /// - Parameter registry: the operations that check payloads.
-    package convenience init(data path: String, registry: OperationRegistry, create: Bool) throws(SluiceError) {
+    package convenience init(
+        data path: String, store: String? = nil, registry: OperationRegistry, create: Bool
+    ) throws(SluiceError) {
+        let location: StoreLocation
+        do throws(StoreError) { location = try StoreLocation(path, store: store) } catch { throw SluiceError(error) }
+        try self.init(location, registry: registry, create: create)
+    }
+
+    package convenience init(
+        _ location: StoreLocation, registry: OperationRegistry, create: Bool
+    ) throws(SluiceError) {
         do throws(StoreError) {
-            try self.init(Stores.open(StoreLocation(path), create: create), registry: registry)
+            try self.init(Stores.open(location, create: create), registry: registry)
         } catch {
             throw SluiceError(error)
         }

@@ -1,5 +1,6 @@
 package import Commands
 package import Console
+internal import Store
 
 /// One result of the health check: what was checked, how it stands, and a sentence.
 package struct Finding: Equatable {
@@ -64,4 +65,17 @@ package struct Finding: Equatable {
 
     /// A configuration that a worker could not start with.
     package static func configuration(problem: String) -> Finding { Finding("configuration", .warning, problem) }
+}
+
+extension Finding {
+    init(_ finding: ServerFinding) {
+        let state: State =
+            switch finding.state {
+            case .ok: .ok
+            case .note: .note
+            case .warning: .warning
+            case .broken: .broken
+            }
+        self.init(finding.check, state, finding.sentence)
+    }
 }

@@ -1,13 +1,14 @@
 internal import Commands
 internal import Console
 internal import Glibc
-package import Host
-internal import Membership
+internal import Host
+package import Membership
 internal import Store
 
 /// The checks of `sluice doctor`: libraries, permissions, the shards, their logs, and the processes that run.
 package struct HealthCheck {
-    private let directory: DataDirectory
+    private let location: StoreLocation
+    private var directory: DataDirectory { location.directory }
     private let libraries: Libraries
     /// Sets the numbers of flows, keys and counts right where they are not.
     private let mends: Bool
@@ -18,8 +19,8 @@ package struct HealthCheck {
     /// Changes of a shard that are listed.
     private static let maxChanges = 100
 
-    package init(directory: DataDirectory, libraries: Libraries = .current, mends: Bool = false) {
-        self.directory = directory
+    package init(_ location: StoreLocation, libraries: Libraries = .current, mends: Bool = false) {
+        self.location = location
         self.libraries = libraries
         self.mends = mends
     }
@@ -37,8 +38,9 @@ package struct HealthCheck {
         }
         for finding in versions() + permissions() + fileSystem() + others { note(finding) }
         do throws(StoreError) {
-            let opened = try Stores.open(.directory(directory), create: false)
-            for shard in 0..<opened.store.shardCount { for finding in integrity(of: shard, opened) { note(finding) } }
+            let opened = try Stores.open(location, create: false)
+            for finding in shards(opened) { note(finding) }
+            for finding in try opened.health.serverFindings() { note(Finding(finding)) }
             let files = opened.maintenance
             for finding in (files.map(messages) ?? []) + backup(opened.health) { note(finding) }
             for finding in files.map(logs) ?? [] { note(finding) }
@@ -129,6 +131,15 @@ package struct HealthCheck {
     }
 
     // MARK: The store
+
+    /// A store on a server has many shards in the same tables: those that are sound are one finding.
+    private func shards(_ opened: OpenedStore) -> [Finding] {
+        let count = opened.store.shardCount
+        let findings = (0..<count).flatMap { integrity(of: $0, opened) }
+        guard location.isServer else { return findings }
+        let others = findings.filter { $0.state != .ok }
+        return others.isEmpty ? [Finding("shards", .ok, "\(count), sound")] : others
+    }
 
     private func integrity(of shard: Int, _ opened: OpenedStore) -> [Finding] {
         let check = "shard \(shard < 10 ? "0" : "")\(shard)"

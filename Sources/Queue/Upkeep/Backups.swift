@@ -46,7 +46,10 @@ extension QueueAccess {
         to directory: String, progress: (ShardProgress) -> Void
     ) throws -> [(shard: Int?, error: SluiceError)] {
         guard let files = opened.maintenance else {
-            throw SluiceError(.invalid, "this store has no files of its own; use the backups of its server")
+            throw SluiceError(
+                .invalid,
+                "the store is on a server, whose backups have it: pg_dump with --schema, or base backups and the archive of "
+                    + "the WAL (deploy/POSTGRESQL.md)")
         }
         return try files.backup(to: directory) { progress(ShardProgress($0)) }.map { ($0.shard, SluiceError($0)) }
     }

@@ -36,7 +36,7 @@ struct BatchShowCommand: ParsableCommand {
         let id = try queue.id(of: part)
         switch try queue.batch(id) {
         case .found(let batch): return batch
-        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.place)")
         case .other(let command, _):
             throw ExitError(
                 .input, "command \(id) is of type “\(command.type)”, not a batch; “sluice status \(id)” shows it")

@@ -42,7 +42,7 @@ struct FlowShowCommand: ParsableCommand {
         let (flow, nodes): (FlowState, [FlowNodeState])
         switch try queue.flow(id, limit: nil) {
         case .found(let details): (flow, nodes) = (details.flow, details.nodes)
-        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.path)")
+        case .missing: throw ExitError(.input, "there is no command \(id) in \(data.place)")
         case .other(let command, let owner):
             let advice =
                 owner.map { "; it belongs to the flow \($0)" } ?? "; “sluice status \(id)” shows it"

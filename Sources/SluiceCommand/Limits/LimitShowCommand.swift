@@ -59,6 +59,6 @@ extension QueueAccess {
     /// The sentence for a rate limit that does not exist, with the nearest name.
     func missingLimit(_ name: String, _ data: DataOptions) throws -> String {
         let near = NearestName.suggestion(for: name, among: try limits().keys.sorted())
-        return "there is no rate limit “\(name)” in \(data.path)\(near)"
+        return "there is no rate limit “\(name)” in \(data.place)\(near)"
     }
 }

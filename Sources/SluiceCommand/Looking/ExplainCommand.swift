@@ -30,7 +30,7 @@ struct ExplainCommand: AsyncParsableCommand {
         let queue = try data.queue()
         guard let id else { return try await explainQueue(queue) }
         guard let command = try queue.command(try queue.id(of: id)) else {
-            throw ExitError(.input, "there is no command \(id) in \(data.path)")
+            throw ExitError(.input, "there is no command \(id) in \(data.place)")
         }
         let links = try await LinkSource(queue).readings(for: command)
         let progress =

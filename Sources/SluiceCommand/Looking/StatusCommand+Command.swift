@@ -6,7 +6,7 @@ internal import Queue
 extension StatusCommand {
     func show(_ id: CommandID, _ queue: QueueAccess) throws {
         guard let details = try queue.details(of: id, limit: nil) else {
-            throw ExitError(.input, "there is no command \(id) in \(data.path)")
+            throw ExitError(.input, "there is no command \(id) in \(data.place)")
         }
         if print.json { return Output.line(details.json.bytes) }
         for (name, value) in facts(details.command) + Self.relations(details) {

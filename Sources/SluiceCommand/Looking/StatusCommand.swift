@@ -117,6 +117,7 @@ struct StatusCommand: AsyncParsableCommand {
     private func show(_ queue: QueueAccess) async throws {
         let counts = try queue.counts()
         let coordinator = queue.coordinator
+        if queue.opened.name != queue.directory.path { Output.line("store        \(queue.opened.name)") }
         Output.line("data         \(queue.directory.path) (\(queue.shardCount) shards)")
         let pid = coordinator?.pid.map { ", pid \($0)" } ?? ""
         let stalled = queue.stalledCoordinator.map { "\($0.clause); \($0.remedy)" }

@@ -86,7 +86,7 @@ struct ConfigurationFile {
     }
 
     /// Variables of this program that are not keys of the file.
-    private static let otherVariables = ["SLUICE_DATA"]
+    private static let otherVariables = ["SLUICE_DATA", ConfiguredStore.variable, ConfiguredStore.directVariable]
 
     /// - Returns: the reader, the keys of the file, such as `network.maxTransfers`, and those of its first level without a
     ///   value.
@@ -113,10 +113,11 @@ struct ConfigurationFile {
         }
     }
 
-    /// ``ConfiguredSchedules`` and ``ConfiguredRoutes`` read these sections, whose values are not plain settings.
+    /// ``ConfiguredStore``, ``ConfiguredSchedules`` and ``ConfiguredRoutes`` read these sections, whose values are not plain
+    /// settings.
     private static func withoutSections(_ root: Node) -> Node {
         guard var mapping = root.mapping else { return root }
-        let sections = [ConfiguredSchedules.key, UploadRoutes.key].filter { mapping[$0] != nil }
+        let sections = [ConfiguredStore.key, ConfiguredSchedules.key, UploadRoutes.key].filter { mapping[$0] != nil }
         guard !sections.isEmpty else { return root }
         for section in sections { mapping[Node(section)] = nil }
         return .mapping(mapping)

@@ -21,6 +21,13 @@ struct DataOptions: ParsableArguments {
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A store on a PostgreSQL server: postgres://USER@HOST/DATABASE (default: $SLUICE_STORE, else “store” of the configuration, else the files of the data directory).",
+            valueName: "url"))
+    var store: String?
+
     /// `--data`, else `SLUICE_DATA`, else the default.
     private func chosenPath() throws -> String {
         if let data { return data }
@@ -34,6 +41,17 @@ struct DataOptions: ParsableArguments {
     func validate() throws {
         if try chosenPath().isEmpty { throw ValidationError("--data must not be empty.") }
         try Self.refuseURL(chosenPath())
+        if let store { try Self.refuse(store: store, named: "--store") }
+    }
+
+    /// - Throws: ``ValidationError`` for an argument that is not the URL of a store, or has a password.
+    static func refuse(store: String, named name: String) throws {
+        if store.isEmpty { throw ValidationError("\(name) must not be empty.") }
+        do { _ = try StoreLocation(".", store: store) } catch { throw ValidationError(SluiceError(error).message) }
+        guard StoreLocation.hasPassword(store) else { return }
+        throw ValidationError(
+            "\(name) has a password, which every user of this machine can read in the list of processes; leave it to "
+                + "~/.pgpass or PGPASSWORD.")
     }
 
     /// - Throws: ``ValidationError`` for the URL of a database, where a directory is meant.
@@ -43,23 +61,36 @@ struct DataOptions: ParsableArguments {
 
     func directory() -> DataDirectory { DataDirectory(path: path) }
 
+    /// The store: `--store`, else `SLUICE_STORE`, else `store` of the configuration, else the data directory.
+    /// - Parameter isService: for a process that keeps its connections, which do not lead through a pooler.
+    /// - Throws: ``ExitError`` `configuration` for a setting that cannot be used.
+    func location(isService: Bool = false) throws -> StoreLocation {
+        if let store { return try StoreLocation(path, store: store) }
+        let configured = try ConfiguredStore(self)
+        return try configured.location(path, isService: isService)
+    }
+
+    /// The store for messages: its data directory, or its URL without a password.
+    var place: String { (try? location().name) ?? path }
+
     /// Opens the queue.
     /// - Parameter create: make its store where there is none, and refuse a backup and a copy: for processes that work on
     ///   it.
     func queue(create: Bool = false) throws -> QueueAccess {
-        try opening(create: create) { try QueueAccess(opening: StoreLocation(path), create: create) }
+        try opening(create: create) { try QueueAccess(opening: location(isService: create), create: create) }
     }
 
     /// Opens a client that makes the store where there is none.
     func client(_ registry: OperationRegistry) throws -> SluiceClient {
-        try opening(create: true) { try SluiceClient(data: path, registry: registry, create: true) }
+        try opening(create: true) { try SluiceClient(location(), registry: registry, create: true) }
     }
 
-    /// Gives an error the code `cannotCreate` where the directory does not exist and could not be made.
+    /// Gives an error the code `cannotCreate` where the directory of a store does not exist and could not be made.
     func opening<Value>(create: Bool, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch {
+            if try location().isServer { throw error }
             let exitError = ExitError(error)
             var status = stat()
             let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR

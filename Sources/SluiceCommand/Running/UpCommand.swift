@@ -73,13 +73,14 @@ struct UpCommand: AsyncParsableCommand {
         _ = try ConfiguredRoutes.read(data)
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let address = listen ?? file.door.listen
+        if let store = data.store { setenv(ConfiguredStore.variable, store, 1) }
         // Made before the children start, so that they do not race for it.
         let queue = try data.queue(create: true)
         let (store, presence) = (queue.store, queue.presence)
         if let holder = presence.remainingHolder(of: .coordinator) {
             let pid = holder.pid.map { ", process \($0)" } ?? ""
             throw ExitError(
-                .tryAgain, "a coordinator\(pid) runs on \(data.path) already: add workers with “sluice worker”")
+                .tryAgain, "a coordinator\(pid) runs on \(data.place) already: add workers with “sluice worker”")
         }
         Notify.keep()
         let watchdog = try Watchdog(queue.endpoints)
@@ -211,7 +212,7 @@ struct UpCommand: AsyncParsableCommand {
         let events = queue.endpoints.address(of: .events) ?? "see “sluice status\(option)”"
         Diagnostics.write(
             """
-            sluice runs in \(data.path): a coordinator and \(report.workers(concurrency: concurrency)).
+            sluice runs in \(data.place): a coordinator and \(report.workers(concurrency: concurrency)).
               upload   sluice put FILE --to URL\(option)
               watch    sluice watch\(option)
               status   sluice status\(option)

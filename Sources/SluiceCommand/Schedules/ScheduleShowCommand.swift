@@ -84,6 +84,6 @@ extension QueueAccess {
     func requiredSchedule(_ name: String, _ data: DataOptions) throws -> StoredSchedule {
         if let schedule = try schedule(name) { return schedule }
         let near = NearestName.suggestion(for: name, among: try schedules().map(\.name))
-        throw ExitError(.input, "there is no schedule “\(name)” in \(data.path)\(near)")
+        throw ExitError(.input, "there is no schedule “\(name)” in \(data.place)\(near)")
     }
 }

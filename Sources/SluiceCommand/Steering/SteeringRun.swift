@@ -96,7 +96,7 @@ struct SteeringRun {
             }
             guard let command = try queue.command(id) else {
                 worst = .input
-                line(part, "there is no such command in \(data.path)", isDone: false)
+                line(part, "there is no such command in \(data.place)", isDone: false)
                 continue
             }
             switch try body(command, queue) {

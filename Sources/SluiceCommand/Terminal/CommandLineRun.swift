@@ -41,7 +41,7 @@ package final class CommandLineRun: Sendable {
     /// For a command that ends by itself: services, `watch` and `bench` need a process of their own.
     /// - Parameters:
     ///   - arguments: without the name of the program.
-    ///   - variables: variables that replace those of the process. Only `SLUICE_DATA` is read from here.
+    ///   - variables: variables that replace those of the process. Those of ``DataOptions`` are read from here.
     ///   - input: the descriptor of standard input, which the caller closes.
     package static func run(
         _ arguments: [String], variables: [String: String] = [:], input: CInt

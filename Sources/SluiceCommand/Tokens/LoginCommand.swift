@@ -22,7 +22,7 @@ struct LoginCommand: ParsableCommand {
         guard let url = try DoorLogin.link(queue) else {
             throw ExitError(
                 .tryAgain,
-                "no door runs on \(data.path); start one with “sluice up --listen 127.0.0.1:7411” or “sluice door”")
+                "no door runs on \(data.place); start one with “sluice up --listen 127.0.0.1:7411” or “sluice door”")
         }
         Output.line(print.json ? JSONValue.object([.init("url", .string(url))]).text : url)
         try data.warn(of: queue)

@@ -53,7 +53,7 @@ enum TokenText {
         if !usable.isEmpty { return usable }
         if let newest = named.last { return [newest] }
         let near = NearestName.suggestion(for: text, among: known.map(\.fullName))
-        throw ExitError(.input, "there is no access token “\(text)” in \(data.path)\(near)")
+        throw ExitError(.input, "there is no access token “\(text)” in \(data.place)\(near)")
     }
 
     /// The one token that a person names.

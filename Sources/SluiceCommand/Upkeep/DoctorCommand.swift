@@ -36,7 +36,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let others =
             await ConfigurationCheck(data).findings() + StoredDataCheck(directory).findings()
             + SpooledDataCheck(directory, limits, try? ConfiguredRoutes.read(data)).findings() + condition()
-        let worst = HealthCheck(directory: directory, mends: mend).run(others: others) { finding in
+        let worst = HealthCheck(try data.location(), mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {

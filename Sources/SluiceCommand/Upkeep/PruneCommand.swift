@@ -3,6 +3,7 @@ internal import Commands
 internal import Console
 internal import FileOps
 internal import Host
+internal import Membership
 internal import Queue
 
 struct PruneCommand: ParsableCommand {
@@ -54,7 +55,13 @@ struct PruneCommand: ParsableCommand {
         SignalHandling.exits()
         let directory = data.directory()
         // Refused before anything is removed.
-        if compact { _ = try StoreCompaction(directory) }
+        if compact {
+            if try data.location().isServer {
+                throw ExitError(
+                    .usage, "--compact is for the files of a data directory; a server vacuums its tables itself")
+            }
+            _ = try StoreCompaction(directory)
+        }
         let (result, code) = try prune()
         let compacted = compact ? try Self.compact(directory) : nil
         Diagnostics.clearStatus()

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Host
+internal import Membership
 internal import Queue
 internal import Sync
 
@@ -68,6 +69,11 @@ struct RestoreCommand: ParsableCommand {
     }
 
     func run() throws {
+        if try data.location().isServer {
+            throw ExitError(
+                .usage,
+                "restore replaces the files of a data directory; the store \(data.place) is restored with its server")
+        }
         if adopt { return try adoptCopy() }
         var outcome = try restore()
         // The store can be opened now that the locks of the restore are free.

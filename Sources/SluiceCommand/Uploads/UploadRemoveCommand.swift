@@ -36,7 +36,7 @@ struct UploadRemoveCommand: ParsableCommand {
             }
             let outcome: String
             switch removal {
-            case .missing: throw ExitError(.input, "there is no upload \(id) in \(data.path)")
+            case .missing: throw ExitError(.input, "there is no upload \(id) in \(data.place)")
             case .ended: outcome = "has ended before"
             case .isCommand(let command): outcome = "has become command \(command); cancel that instead"
             case .removed: outcome = "removed"

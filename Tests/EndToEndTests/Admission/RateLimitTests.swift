@@ -9,7 +9,7 @@ extension EndToEndTests {
     struct RateLimitTests {
         /// When the executions of all commands that a filter admits were claimed.
         private static func starts(
-            _ store: SQLiteStore, where isMeant: (Command) -> Bool = { $0.limit != nil }
+            _ store: any CommandStore, where isMeant: (Command) -> Bool = { $0.limit != nil }
         ) throws -> [Timestamp] {
             try store.list(CommandFilter(), after: nil, limit: 1000).filter(isMeant).flatMap { command in
                 try store.timeline(command.id).filter { $0.status == .queued }.map(\.at)

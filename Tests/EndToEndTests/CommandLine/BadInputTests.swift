@@ -284,7 +284,8 @@ extension EndToEndTests {
 
         @Test func `the URL of a database as data directory is refused, and no directory is made of it`() async throws {
             try await Installation.with { installation in
-                let sentence = "sluice: this sluice keeps its store in a directory only; it has no postgres://\n"
+                let sentence =
+                    "sluice: a data directory is a path, not a URL; give the URL of a store by --store or SLUICE_STORE\n"
                 for url in ["postgres://host/db", "postgresql://host/db"] {
                     let option = try await installation.sluice("submit", "noop", "--data", url)
                     let variable = try await installation.sluice("up", environment: ["SLUICE_DATA": url])
@@ -342,7 +343,7 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)
                 let shard = "\(installation.data)/shard-00.sqlite"
-                let store = try installation.store()
+                let store = try installation.files()
                 for number in 0..<store.shardCount { _ = try store.checkpoint(shard: number) }
                 _ = consume store
 

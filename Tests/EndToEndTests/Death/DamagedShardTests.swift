@@ -117,7 +117,7 @@ extension EndToEndTests {
             #expect(try await installation.sluice("submit", "noop").code == 0)
             let name = "shard-0\(number).sqlite"
             let path = "\(installation.data)/\(name)"
-            let store = try installation.store()
+            let store = try installation.files()
             for number in 0..<store.shardCount { _ = try store.checkpoint(shard: number) }
             _ = consume store
             for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }

@@ -20,7 +20,7 @@ extension EndToEndTests {
                     // A restore beside running processes names one of them and changes nothing.
                     let refused = try await installation.sluice("restore", copy)
                     #expect(refused.code == 75 && refused.errors.contains("stop it"), "\(refused.errors)")
-                    let store = try installation.store()
+                    let store = try installation.files()
                     try await installation.drained(store)
                     up.signal(SIGTERM)
                     #expect(try await up.end(within: .seconds(60)) == .exited(0))
@@ -30,7 +30,7 @@ extension EndToEndTests {
                 #expect(restored.output.hasPrefix("8 shards restored from a backup of "), "\(restored.output)")
                 #expect(try await installation.sluice("doctor", "--json").code != 70)
                 _ = try await installation.up(workers: 1)
-                let store = try installation.store()
+                let store = try installation.files()
                 try await installation.drained(store)
                 for id in kept { #expect(try store.command(id)?.status == .success) }
                 for id in later { #expect(try store.command(id) == nil) }
@@ -90,7 +90,7 @@ extension EndToEndTests {
                 let copy = "\(installation.directory.path)/copy"
                 _ = try await installation.sluice("submit", "noop", "--payload", "-", input: Self.bulk)
                 let up = try await installation.up(workers: 1)
-                let store = try installation.store()
+                let store = try installation.files()
                 try await installation.drained(store)
                 #expect(try await installation.sluice("backup", copy).code == 0)
                 unlink("\(installation.data)/shard-05.sqlite")
@@ -113,7 +113,7 @@ extension EndToEndTests {
                 _ = try await installation.sluice("submit", "noop", "--payload", "-", input: bulk)
                 let up = try await installation.up(workers: 1)
                 do {
-                    let store = try installation.store()
+                    let store = try installation.files()
                     try await installation.drained(store)
                 }
                 let refused = try await installation.sluice("prune", "--older-than", "1ms", "--compact")
@@ -157,7 +157,7 @@ extension EndToEndTests {
                 }
                 let restored = try await installation.sluice("restore", copy)
                 #expect(restored.code == 0, "\(restored.errors)")
-                let store = try installation.store()
+                let store = try installation.files()
                 #expect(try store.counts()[.new] == kept.count)
                 for shard in 0..<8 { #expect(try store.integrityCheck(shard: shard).isEmpty) }
             }

@@ -16,7 +16,7 @@ extension EndToEndTests {
                     + ["\(door.origin)/api/v1/events\(query)"])
         }
 
-        private func newest(_ store: SQLiteStore) throws -> String {
+        private func newest(_ store: any CommandStore) throws -> String {
             try (0..<store.shardCount).map { shard in
                 "\(try store.lastTransition(shard: shard))"
             }.joined(separator: ".")

@@ -10,7 +10,7 @@ extension EndToEndTests {
     /// the star have the same rows; other shapes are cancelled by the same pages: flows, batches, and ordering keys.
     @Suite(.tags(.measuresTime)) struct CascadeTimeTests {
         /// The time in which the cancellation of the first node has cancelled all others.
-        private static func time(_ count: Int, isChain: Bool, _ store: SQLiteStore) throws -> Duration {
+        private static func time(_ count: Int, isChain: Bool, _ store: any CommandStore) throws -> Duration {
             let noop = CommandDraft(
                 type: "noop", payload: Array("{}".utf8), destination: .none, qos: .default, idempotent: true)
             let nodes = (0...count).map { number in

@@ -113,7 +113,7 @@ extension EndToEndTests {
                     try await round(number, of: installation, to: receiver.origin, &random)
                     number += 1
                 }
-                let store = try installation.store()
+                let store = try installation.files()
                 try await installation.drained(store, within: .seconds(300))
                 await processes.group.triggerGracefulShutdown()
                 try await running.value

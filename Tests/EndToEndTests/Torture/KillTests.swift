@@ -43,7 +43,7 @@ extension EndToEndTests {
 
                 let runs = String(decoding: contents(of: torture.runs) ?? [], as: UTF8.self)
                 var checker = TortureChecker(
-                    store: try installation.store(), ledger: ledger, requests: receiver.requests,
+                    store: try installation.files(), ledger: ledger, requests: receiver.requests,
                     runs: runs.split(separator: "\n").map(String.init), clock: clock.settings,
                     restores: torture.restores.withLock { $0 })
                 try checker.run()

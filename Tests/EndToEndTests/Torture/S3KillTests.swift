@@ -24,7 +24,7 @@ extension EndToEndTests {
                 try await Installation.with(inProcess: false) { installation in
                     let configuration = try Self.configuration(installation, server.origin)
                     let uploads = try await Self.submit(installation, server.origin, &random)
-                    let commands = try installation.store()
+                    let commands = try installation.files()
                     var services = [
                         try await installation.coordinator(),
                         try await installation.worker("--config", configuration),
@@ -91,7 +91,7 @@ extension EndToEndTests {
         }
 
         private static func check(
-            _ uploads: [Upload], _ store: S3Server, _ commands: SQLiteStore, _ installation: Installation
+            _ uploads: [Upload], _ store: S3Server, _ commands: any CommandStore, _ installation: Installation
         ) async throws {
             for upload in uploads {
                 let command = try await awaited("the end of \(upload.id)", within: .seconds(120)) {

@@ -19,7 +19,7 @@ extension Torture {
     func reading<Value>(_ body: (SQLiteStore) throws -> Value) async throws -> Value {
         try await gate.pass {
             let store = try opened.withLock { opened in
-                let store = try opened ?? installation.store()
+                let store = try opened ?? installation.files()
                 opened = store
                 return store
             }

@@ -47,7 +47,7 @@ final class Torture: Sendable {
         self.receiver = receiver
         self.ledger = ledger
         self.clock = clock
-        opened = Mutex(try installation.store())
+        opened = Mutex(try installation.files())
         self.seed = seed
         doorPort = try freePort()
         var random = SeededRandom(seed: seed)

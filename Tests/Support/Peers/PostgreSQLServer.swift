@@ -96,6 +96,19 @@ package final class PostgreSQLServer: Sendable {
         _ = await shell.end
     }
 
+    /// Kills the server (SIGKILL), and waits until it has recovered and accepts connections.
+    package func crash() async throws {
+        let again = "\(directory)/again"
+        try Data().write(to: URL(fileURLWithPath: again))
+        defer { unlink(again) }
+        guard let first = Self.pid(directory), kill(first, SIGKILL) == 0 else {
+            throw Missed("PostgreSQL in \(directory) does not run")
+        }
+        try await until("PostgreSQL on port \(port) again", within: .seconds(60)) { [directory] in
+            Self.pid(directory) != first && Self.isReady(directory)
+        }
+    }
+
     // MARK: Addresses
 
     /// A URL by way of the Unix socket, which asks for no password.
@@ -115,16 +128,22 @@ package final class PostgreSQLServer: Sendable {
     // MARK: Process
 
     /// Reads until this process ends or closes the pipe, then ends the server (SIGQUIT: at once) and removes the files. The
-    /// shell ends with the server.
+    /// shell ends with the server, and starts it again while the file `again` is there.
     private static let script = """
         directory=$1
         shift
-        "$@" </dev/null &
-        server=$!
-        (read -r end <"$directory/life"; : >"$directory/over"; kill -QUIT $server) &
+        (read -r end <"$directory/life"; : >"$directory/over"; kill -QUIT $(cat "$directory/server")) &
         watcher=$!
-        wait $server
-        status=$?
+        while :; do
+            "$@" </dev/null &
+            server=$!
+            echo $server >"$directory/server"
+            if [ -e "$directory/over" ]; then kill -QUIT $server; fi
+            wait $server
+            status=$?
+            if [ -e "$directory/over" ] || [ ! -e "$directory/again" ]; then break; fi
+            sleep 0.05
+        done
         if [ -e "$directory/over" ]; then rm -rf "$directory"; else kill $watcher; fi
         exit $status
         """
@@ -157,9 +176,16 @@ package final class PostgreSQLServer: Sendable {
 
     /// As `pg_ctl` finds it: the eighth line of the lock file is the state of the server.
     private static func isReady(_ directory: String) -> Bool {
-        let lines = String(decoding: contents(of: "\(directory)/data/postmaster.pid") ?? [], as: UTF8.self)
-            .split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = lockFile(directory)
         return lines.count > 7 && lines[7].hasPrefix("ready")
+    }
+
+    /// Of the server that has written the lock file last.
+    private static func pid(_ directory: String) -> Int32? { lockFile(directory).first.flatMap { Int32($0) } }
+
+    private static func lockFile(_ directory: String) -> [Substring] {
+        String(decoding: contents(of: "\(directory)/data/postmaster.pid") ?? [], as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
     }
 
     private static func command(_ arguments: [String]) -> [String] {

@@ -1,0 +1,60 @@
+internal import Commands
+package import Membership
+internal import Store
+
+/// The stores on servers: their creation, the rights on them, and the data directory to which each belongs.
+package enum ServerStores {
+    /// A store that was made.
+    package struct Created: Sendable {
+        /// The URL without a password.
+        package var name: String
+        package var schema: String
+        package var shardCount: Int
+    }
+
+    /// Makes the tables of a store in a database that exists.
+    /// - Parameters:
+    ///   - url: with the user that is to own the tables; the parameter `schema` names the schema, `sluice` by default.
+    ///   - shardCount: a power of two from 1 to 256, which is never changed. Default: 64.
+    /// - Throws: ``SluiceError`` `invalid` where there is such a schema already; `notPermitted`, `tryAgain`, `unsuitable`.
+    package static func create(_ url: String, shardCount: Int = defaultShardCount) throws -> Created {
+        do throws(StoreError) {
+            try PostgreSQLStore.create(url: url, shardCount: shardCount)
+            return Created(
+                name: try PostgreSQLStore.name(ofStoreAt: url), schema: try PostgreSQLStore.schema(ofStoreAt: url),
+                shardCount: shardCount)
+        } catch {
+            throw SluiceError(error)
+        }
+    }
+
+    /// A commit costs the same whatever its shards are, so that a server has more of them than a disk.
+    package static let defaultShardCount = 64
+
+    /// SQL for the owner of a store: the rights of another role, and the settings of its sessions.
+    package static func grants(_ url: String, to role: String) throws -> String {
+        do throws(StoreError) { return try PostgreSQLStore.grants(url: url, to: role) } catch {
+            throw SluiceError(error)
+        }
+    }
+
+    /// Gives a store to the data directory of a location, in place of that of a machine that is gone.
+    /// - Parameter force: although the earlier machine has used the store a moment ago.
+    /// - Returns: the earlier directory and its machine as text; nil where the store had none, or has the same.
+    /// - Throws: ``SluiceError`` `invalid` for a store in a directory; `tryAgain` where the earlier machine is alive.
+    package static func moveHost(_ location: StoreLocation, force: Bool) throws -> String? {
+        guard case .server(let url, let directory) = location else {
+            throw SluiceError(
+                .invalid,
+                "the store \(location.name) is in a data directory, which moves as a whole; “sluice restore --adopt” puts a copy "
+                    + "into use")
+        }
+        do throws(StoreError) {
+            let store = try PostgreSQLStore(url: url)
+            try directory.prepare()
+            return try store.moveHost(to: directory, force: force)
+        } catch {
+            throw SluiceError(error)
+        }
+    }
+}
