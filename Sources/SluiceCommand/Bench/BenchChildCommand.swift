@@ -40,8 +40,11 @@ struct BenchChildCommand: AsyncParsableCommand {
         case .subscriber: try await subscribe()
         case .single: try await submitOneByOne()
         case .stamper:
-            try await SluiceWorker(data: data.path, operations: [StampOperation()], logger: log.logger("stamper"))
-                .runUntilSignal()
+            try await SluiceWorker(
+                data: data.path, store: data.location().url, operations: [StampOperation()],
+                logger: log.logger("stamper")
+            )
+            .runUntilSignal()
         case .sink: try BenchSink(port: port).run()
         }
     }
@@ -67,7 +70,7 @@ struct BenchChildCommand: AsyncParsableCommand {
     }
 
     private func submitOneByOne() async throws {
-        let client = try SluiceClient(data: data.path, registry: BuiltInOperations.registry(), create: false)
+        let client = try SluiceClient(data.location(), registry: BuiltInOperations.registry(), create: false)
         let draft = try client.draft(CommandType.noop, payload: ["milliseconds": 0])
         let begin = clinux_monotonic()
         let end = begin + Int64(seconds * 1e9)

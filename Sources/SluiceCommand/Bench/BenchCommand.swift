@@ -36,6 +36,7 @@ struct BenchCommand: AsyncParsableCommand {
               sluice bench queue --figure drain --seconds 120
               sluice bench queue --figure recovery --kills 200 --json
               sluice bench latency
+              sluice bench queue --store postgres:///queue
             """,
         subcommands: [])
 
@@ -92,7 +93,15 @@ struct BenchCommand: AsyncParsableCommand {
         completion: .directory)
     var directory: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Measure stores in this PostgreSQL database, each in a schema of its own, which is removed.",
+            valueName: "url"))
+    var store: String?
+
     func validate() throws {
+        if let store { try DataOptions.refuse(store: store, named: "--store") }
         guard (1...3600).contains(seconds) else { throw ValidationError("--seconds must be from 1 to 3600.") }
         guard (1...64).contains(workers) else { throw ValidationError("--workers must be from 1 to 64.") }
         guard (1...100).contains(scale) else { throw ValidationError("--scale must be from 1 to 100 percent.") }
@@ -106,7 +115,7 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let workspace = try BenchWorkspace(parent: directory)
+        let workspace = try BenchWorkspace(parent: directory, database: store)
         SignalHandling.exits { workspace.removeAll() }
         defer { workspace.removeAll() }
         let facts = try BenchEnvironment(workspace)

@@ -41,9 +41,9 @@ struct BenchEnvironment {
 
     /// The pragmas of a writing connection.
     private static func durability(in workspace: BenchWorkspace) throws -> String {
-        let directory = DataDirectory(path: workspace.newDirectory())
-        defer { workspace.clear(directory.path) }
-        return try Stores.open(.directory(directory), create: true, shardCount: 1).health.durability()
+        let opened = try workspace.newStore()
+        defer { workspace.clear(opened.directory.path) }
+        return try opened.health.durability()
     }
 
     private static var build: String {

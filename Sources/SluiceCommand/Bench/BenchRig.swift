@@ -12,7 +12,7 @@ struct BenchRig {
 
     init(_ workspace: BenchWorkspace) throws {
         self.workspace = workspace
-        opened = try Stores.open(.directory(DataDirectory(path: workspace.newDirectory())), create: true)
+        opened = try workspace.newStore()
     }
 
     var store: any CommandStore { opened.store }
