@@ -233,7 +233,7 @@ package final class PostgreSQLStore: CommandStore {
                 }
             } catch {
                 if error.isOutcomeUnknown, !outcomeIsKnown {
-                    throw StoreError.unknownOutcome(pool.name, error.description.withoutStop)
+                    throw StoreError.unknownOutcome(pool.name, error.reason ?? error.description.withoutStop)
                 }
                 guard MonotonicTime.now < deadline else { throw pool.late(error, after: timeout) }
                 switch error.recovery {
@@ -245,6 +245,8 @@ package final class PostgreSQLStore: CommandStore {
                 case .reconnect:
                     pool.closeIdle()
                     usleep(50_000)
+                    // A further attempt would only say that it is late.
+                    guard MonotonicTime.now < deadline else { throw pool.late(error, after: timeout) }
                 }
             }
         }
@@ -255,7 +257,7 @@ extension PostgreSQLPool {
     /// The error of a call whose time is over.
     fileprivate func late(_ error: PostgreSQLError, after timeout: Duration) -> StoreError {
         guard error.recovery == .reconnect else { return error.storeError }
-        return .unreachable(name, error.description.withoutStop, after: timeout)
+        return .unreachable(name, error.reason ?? error.description.withoutStop, after: timeout)
     }
 }
 

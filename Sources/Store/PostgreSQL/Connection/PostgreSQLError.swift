@@ -19,6 +19,8 @@ struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertible {
     var constraint: String?
     /// The name of the statement that failed.
     var statement: String?
+    /// Of a lost connection, for a sentence that goes on; nil for every other error.
+    private(set) var reason: String?
     /// Whether the transaction may be committed: its COMMIT was sent, or the end of a statement outside of a transaction, and
     /// the connection was lost before the answer. A read that has failed so is simply repeated.
     var isOutcomeUnknown: Bool { storeError.code == .unknown }
@@ -58,13 +60,15 @@ struct PostgreSQLError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The connection is lost, or its answer is late.
     /// - Parameter reason: without a full stop.
     static func lost(_ server: String, _ reason: String, outcomeUnknown: Bool = false) -> PostgreSQLError {
-        PostgreSQLError(
+        var error = PostgreSQLError(
             outcomeUnknown ? .unknown : .unreachable,
             outcomeUnknown
                 ? "\(server): \(reason); the transaction was being committed and may be in the database or not: look for "
                     + "its rows before you repeat it."
                 : "\(server): \(reason); check that the server runs and that this machine reaches it, then try again.",
             recovery: .reconnect)
+        error.reason = reason
+        return error
     }
 }
 
