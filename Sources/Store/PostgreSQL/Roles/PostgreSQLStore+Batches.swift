@@ -81,7 +81,7 @@ extension PostgreSQLStore {
 
     package func receive(_ messages: [ShardMessage], shard: Int) throws(StoreError) -> Effects {
         let now = clock.now()
-        let (own, others) = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        let (own, others) = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.load(messages.map(\.receiver))
             var settlements = Settlements(shard, shard: shard.number, now: now)
             try settlements.receive(messages)
@@ -91,7 +91,7 @@ extension PostgreSQLStore {
     }
 
     package func remove(_ messages: [ShardMessage], shard: Int) throws(StoreError) {
-        _ = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        _ = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             for message in messages {
                 try shard.removeMessage(message.number)
                 // Its members may have been retried since.

@@ -26,14 +26,14 @@ extension PostgreSQLStore {
     /// A worker has one session for all shards.
     package func open(_ session: Session, shard: Int) throws(StoreError) {
         try check(shard)
-        try read(timeout: WriteTimeout.background) { transaction throws(StoreError) in
+        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
             _ = try transaction.read(
                 Self.openSession, session.seat, session.epoch, Int64(session.pid), session.startTime, session.bootID)
         }
     }
 
     package func close(seat: Int, epoch: Int64) throws(StoreError) {
-        try read(timeout: WriteTimeout.background) { transaction throws(StoreError) in
+        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
             _ = try transaction.read(Self.closeSession, seat, epoch)
         }
     }
@@ -106,7 +106,7 @@ extension PostgreSQLStore {
         let isLeft = try snapshot(shard: shard) { shard throws(StoreError) in try shard.cascade() != nil }
         guard isLeft else { return Effects() }
         let now = clock.now()
-        let (own, others) = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        let (own, others) = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             var settlements = Settlements(shard, shard: shard.number, now: now, limit: limit)
             try settlements.runPostponed()
             return settlements.effects
@@ -121,10 +121,10 @@ extension PostgreSQLStore {
         let now = clock.now()
         // From here on no claim of the worker is committed: one that has read the session before holds the lock of its shard,
         // for which the transaction below waits.
-        try read(timeout: WriteTimeout.background) { transaction throws(StoreError) in
+        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
             _ = try transaction.read(Self.markDead, seat, epoch)
         }
-        let (own, others) = try change(0..<shardCount, timeout: WriteTimeout.background) { change throws(StoreError) in
+        let (own, others) = try change(0..<shardCount, timeout: WriteTimeout.foreground) { change throws(StoreError) in
             let ids = try change.transaction.read(Self.runningOf, seat, epoch).rows { row in row[0] as CommandID }
             for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: shardCount) }) {
                 try change.shard(shard).load(ids)

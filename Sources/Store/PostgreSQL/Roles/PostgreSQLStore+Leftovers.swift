@@ -24,7 +24,7 @@ extension PostgreSQLStore {
             try transaction.read(Self.hasLeftover, number, now).count > 0
         }
         guard isDue, !isClockHeld else { return 0 }
-        return try change(shard: number, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        return try change(shard: number, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let transaction = shard.transaction
             let found = try transaction.read(Self.dueLeftovers, number, now, max(limit, 0)).rows { row in
                 (id: row[0] as CommandID, payload: row[1] as [UInt8], checkpoint: row[2] as [UInt8]?)

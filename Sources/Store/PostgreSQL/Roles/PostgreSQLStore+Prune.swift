@@ -12,7 +12,7 @@ extension PostgreSQLStore {
             try shard.search(rules, limit: limit)
         }
         guard !candidates.isEmpty else { return PruneResult() }
-        return try change(shard: number, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        return try change(shard: number, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.load(candidates.map(\.id))
             var pruning = Pruning(shard, rules, limit: limit)
             for candidate in candidates {

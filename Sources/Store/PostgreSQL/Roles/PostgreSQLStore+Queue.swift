@@ -174,7 +174,7 @@ extension PostgreSQLStore {
 
     package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
         guard try hasReadyAgain(shard: shard) else { return [] }
-        return try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        return try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let transaction = shard.transaction
             let listed = try transaction.read(Self.readyAgain, shard.number, max(limit, 0)).rows { row in
                 (turn: row[0] as Int64, id: row[1] as CommandID)

@@ -27,7 +27,7 @@ extension PostgreSQLStore {
 
     package func cancel(_ ids: [CommandID], shard: Int, reason: String) throws(StoreError) -> Effects {
         let now = clock.now()
-        let (own, others) = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        let (own, others) = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.load(ids)
             var effects = Effects()
             for id in ids {

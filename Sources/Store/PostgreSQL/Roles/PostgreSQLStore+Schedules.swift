@@ -47,7 +47,7 @@ extension PostgreSQLStore {
             try transaction.schedules(number, scope, now: now, limit: 1).count > 0
         }
         guard isNeeded else { return ScheduleRound() }
-        let (round, others) = try change(shard: number, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        let (round, others) = try change(shard: number, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let page = try shard.transaction.schedules(number, scope, now: now, limit: limit)
             var firing = ScheduleFiring(shard, shard: number, isTriggered: scope.isTrigger, now: now)
             for name in page.unreadable {

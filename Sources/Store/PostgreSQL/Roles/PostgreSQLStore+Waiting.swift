@@ -39,7 +39,7 @@ extension PostgreSQLStore {
         let now = clock.now()
         // Without a lock where nothing is due.
         guard let next, next <= now else { return ([], next) }
-        return try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        return try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let transaction = shard.transaction
             let ids = try transaction.read(Self.due, shard.number, now, max(limit, 0)).rows { row in
                 row[0] as CommandID
@@ -127,7 +127,7 @@ extension PostgreSQLStore {
     }
 
     package func shiftBackoffs(shard: Int, by jump: Duration, writtenBefore: Timestamp?) throws(StoreError) {
-        _ = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        _ = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.transaction.write(Self.shiftBackoffs, shard.number, jump.milliseconds, writtenBefore)
         }
     }
@@ -135,7 +135,7 @@ extension PostgreSQLStore {
     package func clampWaits(shard: Int) throws(StoreError) {
         let (longest, backoff) = (RetryPolicy.longestWait.milliseconds, RetryPolicy().maxDelay.milliseconds)
         let now = clock.now()
-        _ = try change(shard: shard, timeout: WriteTimeout.background) { shard throws(StoreError) in
+        _ = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.transaction.write(Self.clampWaits, shard.number, now, longest, backoff)
         }
     }
@@ -208,7 +208,7 @@ extension PostgreSQLStore {
     ) throws(StoreError) -> Expiry {
         let now = clock.now()
         guard let next, next <= now, !isClockHeld else { return Expiry(next: next) }
-        let ((own, later), others) = try change(shard: shard, timeout: WriteTimeout.background) {
+        let ((own, later), others) = try change(shard: shard, timeout: WriteTimeout.foreground) {
             shard throws(StoreError) in
             let transaction = shard.transaction
             let ids = try transaction.read(Self.deadlines, shard.number, now, max(limit, 0)).rows { row in
