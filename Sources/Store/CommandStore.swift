@@ -8,5 +8,5 @@
 /// of the whole store are not roles: see ``StoreMaintenance`` and ``StoreHealth``.
 package protocol CommandStore:
     SubmitStore, ReadingStore, QueueStore, ExecutionStore, RequestStore, SettingStore, PruningStore,
-    ScheduleStore, UploadStore
+    ScheduleStore, UploadStore, InboxStore
 {}

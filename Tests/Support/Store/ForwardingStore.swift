@@ -259,3 +259,12 @@ extension ForwardingStore {
     package func requireOriginal() throws(StoreError) { try target.requireOriginal() }
     package func durability() throws(StoreError) -> String { try target.durability() }
 }
+
+// MARK: InboxStore
+
+extension ForwardingStore {
+    package var hasInbox: Bool { target.hasInbox }
+    package func moveInbox(
+        _ look: InboxLook, limit: Int, _ check: ([InboxEntry]) throws(StoreError) -> [InboxVerdict]
+    ) throws(StoreError) -> InboxRound { try target.moveInbox(look, limit: limit, check) }
+}
