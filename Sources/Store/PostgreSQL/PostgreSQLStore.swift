@@ -19,6 +19,7 @@ package final class PostgreSQLStore: CommandStore {
     let identity: PostgreSQLSchema.Identity
     let clockTrust: ClockTrust
     let knownTypes = Mutex<Set<String>>([])
+    let inboxMarks = Mutex(InboxMarks())
     let pool: PostgreSQLPool
     /// The host of this process; nil before ``bind(to:begins:)``.
     let own = Mutex<PostgreSQLHost?>(nil)
@@ -85,6 +86,11 @@ package final class PostgreSQLStore: CommandStore {
     /// SQL for the owner of a store: the rights of another role, and the settings of its sessions.
     package static func grants(url: String, to role: String) throws(StoreError) -> String {
         try PostgreSQLSchema.grants(schema(ofStoreAt: url), to: role)
+    }
+
+    /// SQL for the owner of a store: the right of another role to submit by SQL.
+    package static func producerGrants(url: String, to role: String) throws(StoreError) -> String {
+        try PostgreSQLSchema.producerGrants(schema(ofStoreAt: url), to: role)
     }
 
     /// Whether a URL has a password.

@@ -66,6 +66,25 @@ struct StoredCommand: Equatable {
         self.digest = digest
     }
 
+    /// Makes the row of a submitted draft that ends at once. It holds no key, and is in no batch.
+    /// - Parameter status: `cancelled` or `tooManyTimes`.
+    init(
+        _ draft: CommandDraft, digest: [UInt8]?, id: CommandID, turn: Int64, endedAs status: CommandStatus,
+        reason: String,
+        now: Timestamp
+    ) {
+        var draft = draft
+        draft.notBefore = .zero
+        draft.keyFailure = .pass
+        draft.batch = nil
+        self.init(draft, digest: digest, id: id, turn: turn, now: now)
+        command.status = status
+        command.reason = StoredLimits.bounded(reason)
+        keyIsFree = true
+        openDeadline = nil
+        deadAt = status == .tooManyTimes ? now : nil
+    }
+
     /// Why the command is cancelled by its deadline.
     /// - Parameter cause: why it could not start; nil where that is not known.
     func deadlinePassed(because cause: String?) -> String {
@@ -84,7 +103,7 @@ struct StoredCommand: Equatable {
     mutating func recordCreation(_ changes: inout TransactionChanges) {
         changes.addToCount(1, command.status, command.qos)
         let transition = changes.record(
-            id, command.status, at: command.createdAt, seat: nil, claim: 0, reason: nil, previous: 0)
+            id, command.status, at: command.createdAt, seat: nil, claim: 0, reason: command.reason, previous: 0)
         newestSeq = transition.seq
         if let batch { changes.count(.init(added: 1), of: batch, at: command.createdAt) }
         // The limit of the key may have been raised.

@@ -10,7 +10,7 @@ import Testing
 struct PostgreSQLPlanTests {
     /// Tables that grow with the history of a store, or with its backlog.
     private static let large = [
-        "command", "ended", "transition", "ready", "parked", "kept", "result", "related", "node",
+        "command", "ended", "transition", "ready", "parked", "kept", "result", "related", "node", "inbox",
     ]
 
     private struct Plan: Sendable {
@@ -57,6 +57,9 @@ struct PostgreSQLPlanTests {
             _ = try store.retry(parent)
             store.sweep((0..<4).map { ShardSweep(shard: $0, way: .changes(after: 0), readsClaims: true) }) { _, _ in }
             store.promoteDue([0, 1], limit: 10) { _, _ in }
+            let inbox = InboxRig(schema: schema, store: store)
+            _ = try inbox.submit("'noop', unique_key => 'other key'")
+            try inbox.move()
             return try store.read { transaction throws(StoreError) in
                 let prepared = try transaction.read(
                     PostgreSQLStatement(once: "SELECT name, parameter_types::text[] FROM pg_prepared_statements")
@@ -82,7 +85,8 @@ struct PostgreSQLPlanTests {
     @Test func `claims and ends use no index but primary keys`() async throws {
         let hot = [
             "command-by-id", "bodies", "newest", "lock-shards", "delete-ready", "delete-running", "update-running",
-            "closure-nodes", "closure-commands", "closure-flows", "closure-lanes", "closure-waiters", "save-result",
+            "inbox-page", "inbox-take", "closure-nodes", "closure-commands", "closure-flows", "closure-lanes",
+            "closure-waiters", "save-result",
         ]
         let plans = try await plans().filter { hot.contains($0.name) }
         #expect(plans.count > 8)

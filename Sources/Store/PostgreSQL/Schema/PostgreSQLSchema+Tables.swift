@@ -19,11 +19,14 @@ extension PostgreSQLSchema {
         """
 
     /// Tables whose rows come and go are vacuumed by their number of dead rows, not by a share of the live ones.
-    private static let busy =
+    static let busy =
         "autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000, autovacuum_vacuum_cost_delay = 0"
 
     /// The SQL of version 1, one statement each.
-    static let version1: [String] =
+    /// - Parameter schema: that the tables are made in, the first of the search path.
+    static func version1(in schema: String) -> [String] { tables + inbox(in: schema) }
+
+    private static let tables: [String] =
         commands + relations + messages + [
             // `store` is the id of the store, `shards` the number of its shards. See ``PostgreSQLSchema/check(_:)``.
             #"CREATE TABLE meta(key text COLLATE "C" PRIMARY KEY, value text NOT NULL)"#,

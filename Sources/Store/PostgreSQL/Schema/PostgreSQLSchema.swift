@@ -56,7 +56,7 @@ enum PostgreSQLSchema {
             _ = try connection.commit(deadline: deadline) { pipeline in
                 pipeline.append(PostgreSQLStatement(once: "CREATE SCHEMA \(name)"))
                 pipeline.append(PostgreSQLStatement(once: "SET LOCAL search_path = \(name)"))
-                for sql in version1 { pipeline.append(PostgreSQLStatement(once: sql)) }
+                for sql in version1(in: name) { pipeline.append(PostgreSQLStatement(once: sql)) }
                 pipeline.append(
                     PostgreSQLStatement(once: "INSERT INTO meta SELECT * FROM unnest($1::text[], $2::text[])"),
                     facts.map(\.0), facts.map(\.1))
@@ -118,7 +118,7 @@ enum PostgreSQLSchema {
     /// SQL for the owner of the database: the rights that a role needs to work with the store, and the settings that its
     /// sessions have, also behind a pooler.
     static func grants(_ name: String, to role: String) -> String {
-        let role = "\"\(role.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+        let role = quoted(role)
         let rights = [
             "GRANT USAGE ON SCHEMA \(name) TO \(role);",
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(name) TO \(role);",
@@ -129,5 +129,20 @@ enum PostgreSQLSchema {
             "ALTER ROLE \(role) SET \(setting.name) = '\(setting.value)';"
         }
         return (rights + settings).joined(separator: "\n")
+    }
+
+    /// SQL for the owner of the database: the rights that a role needs to submit commands by ``submitFunctions(in:)``, and none to
+    /// read or change a table.
+    static func producerGrants(_ name: String, to role: String) -> String {
+        let role = quoted(role)
+        let functions = submitFunctions(in: name).joined(separator: ", ")
+        return """
+            GRANT USAGE ON SCHEMA \(name) TO \(role);
+            GRANT EXECUTE ON FUNCTION \(functions) TO \(role);
+            """
+    }
+
+    private static func quoted(_ role: String) -> String {
+        "\"\(role.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
     }
 }
