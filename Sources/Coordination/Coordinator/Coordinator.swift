@@ -36,6 +36,7 @@ actor Coordinator: LoopCallbackOwner {
     private let sweeper: Sweeper
     private let dueTimes: DueTimes
     private let schedules: ScheduleRunner
+    private let inbox: InboxReceiver
     private let clock: ClockMonitor
     private let limits: RateLimitMonitor
 
@@ -112,6 +113,7 @@ actor Coordinator: LoopCallbackOwner {
         frames = FrameReader(logger: environment.logger)
         dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
+        inbox = InboxReceiver(environment, dispatch: dispatch, events: events)
         clock = ClockMonitor(environment, dispatch: dispatch, hold: clockHold, jumps: clockJumps)
         limits = RateLimitMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
@@ -192,6 +194,7 @@ actor Coordinator: LoopCallbackOwner {
         clock.run(now: now)
         dueTimes.run(isClockHeld: clock.isHeld)
         schedules.run()
+        inbox.run()
         limits.run(now: now)
     }
 
@@ -202,6 +205,7 @@ actor Coordinator: LoopCallbackOwner {
         sweeper.sweep(readsClaims: true)
         dispatch.dispatcher.wakeLiving()
         schedules.sweep(now: now)
+        inbox.sweep()
         control.loadPauses()
         links.loadOverrides()
         limits.load()

@@ -20,6 +20,10 @@ package struct CoordinatorConfiguration: Sendable {
     package var abandoned: @Sendable ([UInt8]) -> Void = { _ in }
     /// Makes the command that removes the remains of one that has ended; nil where there are none.
     package var cleanup: @Sendable (Leftover) -> CommandDraft? = { _ in nil }
+    /// Checks the commands that programs have submitted by SQL, on a thread that may block. Nil: the inbox of the store is not
+    /// read.
+    package var inbox: InboxCheck?
+    package typealias InboxCheck = @Sendable ([InboxEntry]) throws(StoreError) -> [InboxVerdict]
     /// Called four times a second by the loop: for a watchdog.
     package var beat: @Sendable () -> Void = {}
 

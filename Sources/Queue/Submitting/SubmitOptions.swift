@@ -127,12 +127,20 @@ extension CommandDraft {
 }
 
 extension CommandDraft {
+    /// The members of payloads of built-in types that may name a file.
+    static let pathKeys = ["file", "bodyFile", "to", "saveTo", "stdinFile", "directory"]
+
+    /// Whether a member of ``pathKeys`` depends on the working directory of the process that reads it.
+    static func isRelativePath(_ text: String) -> Bool {
+        text.utf8.first != UInt8(ascii: "/") && Destination(text) == nil
+    }
+
     /// The operation inspects the payload when it has its results, in another process.
     private static func requireAbsolutePaths(_ template: PayloadTemplate, _ type: String) throws(PayloadError) {
         guard CommandType.builtIn.contains(type) else { return }
-        for key in ["file", "bodyFile", "to", "saveTo", "stdinFile", "directory"] {
+        for key in pathKeys {
             guard let pointer = try? JSONPointer("/\(key)"), let path = template.literal(at: pointer)?.string,
-                path.utf8.first != UInt8(ascii: "/"), Destination(path) == nil
+                isRelativePath(path)
             else { continue }
             throw PayloadError(
                 .data, "“\(key)” is “\(path)”; a payload with references needs a path that starts with “/”")

@@ -35,11 +35,14 @@ struct CoordinatorCommand: AsyncParsableCommand {
         var configuration = CoordinatorConfiguration()
         configuration.reports = { telemetry.reports }
         configuration.beat = { Notify.alive() }
-        configuration.network = try await ConfigurationFile(data, data.directory()).network
+        let file = try await ConfigurationFile(data, data.directory())
+        configuration.network = file.network
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let queue = try data.queue(create: true)
         let directory = queue.directory
         if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
+        let check = InboxCheck(queue, registry: SubmitRegistry.registry(for: file))
+        configuration.inbox = { entries throws(StoreError) in try check.verdicts(on: entries) }
         let spool = Spool(directory: directory.spool)
         configuration.abandoned = { spool.discard(stored: $0) }
         configuration.cleanup = { CleanupDraft.after($0.command, payload: $0.payload, checkpoint: $0.checkpoint) }

@@ -19,6 +19,13 @@ enum SubmitRegistry {
         return queue.rules(for: type, in: registry)
     }
 
+    /// The operations by which the coordinator checks what was submitted by SQL.
+    static func registry(for file: ConfigurationFile) -> OperationRegistry {
+        var configuration = OperationsConfiguration()
+        configuration.exec = file.programs
+        return BuiltInOperations.registry(configuration, submission: .init(umask: SluiceTool.inheritedUmask))
+    }
+
     private static func programs(_ data: DataOptions) async throws -> ExecConfiguration {
         let directory = data.directory()
         let programs = try await ConfigurationFile(data, directory).programs
