@@ -38,6 +38,13 @@ package enum ServerStores {
         }
     }
 
+    /// SQL for the owner of a store: the right of another role to submit by SQL, and no other.
+    package static func producerGrants(_ url: String, to role: String) throws -> String {
+        do throws(StoreError) { return try PostgreSQLStore.producerGrants(url: url, to: role) } catch {
+            throw SluiceError(error)
+        }
+    }
+
     /// Gives a store to the data directory of a location, in place of that of a machine that is gone.
     /// - Parameter force: although the earlier machine has used the store a moment ago.
     /// - Returns: the earlier directory and its machine as text; nil where the store had none, or has the same.

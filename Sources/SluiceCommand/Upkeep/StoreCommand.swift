@@ -102,16 +102,24 @@ struct StoreGrantsCommand: ParsableCommand {
 
             EXAMPLES
               sluice store grants postgres:///queue --role app | psql queue
+              sluice store grants postgres:///queue --role shop --producer | psql queue
             """)
 
     @OptionGroup var store: StoreArgument
 
-    @Option(name: .long, help: ArgumentHelp("The role of the service.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The role of the service, or of the program.", valueName: "name"))
     var role: String
+
+    @Flag(name: .long, help: "Only the right to submit by SQL: for a program that calls the function “submit”.")
+    var producer = false
 
     func validate() throws { if role.isEmpty { throw ValidationError("--role must not be empty.") } }
 
-    func run() throws { StoreCreateCommand.show(try ServerStores.grants(store.url, to: role)) }
+    func run() throws {
+        StoreCreateCommand.show(
+            try producer
+                ? ServerStores.producerGrants(store.url, to: role) : ServerStores.grants(store.url, to: role))
+    }
 }
 
 struct StoreMoveHostCommand: ParsableCommand {
