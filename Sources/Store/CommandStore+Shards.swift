@@ -12,13 +12,6 @@ extension ShardedStore {
             return nil
         }
     }
-}
-
-extension CommandStore {
-    /// Opens a session in every usable shard.
-    package func open(_ session: Session) throws(StoreError) {
-        for shard in 0..<shardCount { try ifUsable { () throws(StoreError) in try open(session, shard: shard) } }
-    }
 
     /// Reads one value of every shard, in the order of the shards. An unusable shard gives `fallback`.
     /// - Throws: the error of the first shard, where every shard is unusable.
@@ -38,6 +31,13 @@ extension CommandStore {
         }
         if errors.count == shardCount, let first = errors.first { throw first }
         return values
+    }
+}
+
+extension CommandStore {
+    /// Opens a session in every usable shard.
+    package func open(_ session: Session) throws(StoreError) {
+        for shard in 0..<shardCount { try ifUsable { () throws(StoreError) in try open(session, shard: shard) } }
     }
 
     /// Settings whose key starts with `prefix`; none where shard 0 is unusable. For what only shows settings.

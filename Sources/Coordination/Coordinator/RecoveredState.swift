@@ -23,10 +23,8 @@ struct RecoveredState: Sendable {
     private(set) var loss: StoreError?
 
     init(from store: any CommandStore) throws(StoreError) {
-        newest = try store.mapShards(or: 0) { shard throws(StoreError) in
-            try store.lastTransition(shard: shard)
-        }
-        let seqs = newest
+        let seqs = try store.lastTransitions().map { $0 ?? 0 }
+        newest = seqs
         let times: [Timestamp?] = try store.mapShards(or: nil) { (shard: Int) throws(StoreError) -> Timestamp? in
             let events = try store.events(shard: shard, after: seqs[shard] - 1, limit: 1).events
             return events.last?.transition.at

@@ -118,9 +118,19 @@ final class StoreMaintainer: Sendable {
         }
     }
 
+    /// The shards that a call finds; none where it fails, which is logged.
+    private func shards(_ what: String, _ find: () throws(StoreError) -> [Int]) -> [Int] {
+        do throws(StoreError) {
+            return try find()
+        } catch {
+            report(error, what, shard: 0)
+            return []
+        }
+    }
+
     /// Submits a bounded number of cleanups; the next call goes on. The coordinator's sweep finds them.
     private func cleanUp() {
-        for shard in 0..<store.shardCount {
+        for shard in shards("Remains of ended commands were not cleaned up", store.shardsWithLeftovers) {
             do throws(StoreError) {
                 for _ in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
                     if try store.cleanUp(shard: shard, limit: Self.cleanUpBatch, cleanup) == 0 { break }
@@ -136,11 +146,15 @@ final class StoreMaintainer: Sendable {
     private func prune(now: Timestamp) -> Bool {
         var hasMore = false
         let before = Timestamp(milliseconds: now.milliseconds - retention.milliseconds)
-        for shard in 0..<store.shardCount {
+        let statuses: Set<CommandStatus> = [.success, .cancelled]
+        let shards = shards("Pruning failed") { () throws(StoreError) in
+            try store.shardsToPrune(before: before, statuses: statuses)
+        }
+        for shard in shards {
             do throws(StoreError) {
                 for batch in 1...Self.pruneBatches where state.withLock({ $0.isRunning }) {
                     let pruned = try store.prune(
-                        shard: shard, before: before, statuses: [.success, .cancelled], limit: Self.pruneBatch)
+                        shard: shard, before: before, statuses: statuses, limit: Self.pruneBatch)
                     for payload in pruned.abandoned { abandoned(payload) }
                     if pruned.isEnd { break }
                     if batch == Self.pruneBatches { hasMore = true }

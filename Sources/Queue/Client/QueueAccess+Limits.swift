@@ -98,7 +98,7 @@ extension QueueAccess {
         let waiting = try waitingForLimits()
         guard !limits.isEmpty || !waiting.isEmpty else { return [] }
         var running: [String: Int] = [:]
-        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        let claimed = try store.claimed()
         for command in claimed.joined() {
             if let limit = command.limit { running[limit, default: 0] += 1 }
         }

@@ -17,12 +17,8 @@ package struct TransitionReader: Sendable {
     /// Behind the newest transition of each shard.
     /// - Parameter known: the numbers of shards that cannot be used now; nil: 0.
     package func newest(known: TransitionPosition? = nil) throws(StoreError) -> TransitionPosition {
-        var numbers: [Int64] = []
-        for shard in 0..<store.shardCount {
-            let number = try store.ifUsable { () throws(StoreError) in try store.lastTransition(shard: shard) }
-            numbers.append(number ?? known?.numbers[shard] ?? 0)
-        }
-        return TransitionPosition(numbers)
+        let numbers = try store.lastTransitions()
+        return TransitionPosition(numbers.enumerated().map { $1 ?? known?.numbers[$0] ?? 0 })
     }
 
     /// The next transitions after a position.

@@ -19,9 +19,7 @@ extension WaitExplainer {
         let waiting = try store.mapShards(or: 0) { shard throws(StoreError) in
             try store.readyCounts(shard: shard)[name] ?? 0
         }.reduce(0, +)
-        let running = try store.mapShards(or: 0) { shard throws(StoreError) in
-            try store.claimed(shard: shard).count { $0.limit == name }
-        }.reduce(0, +)
+        let running = try store.claimed().joined().count { $0.limit == name }
         let values = JSONValue.object([
             .init("limit", .string(name)), .init("starts", .string(limit.starts.description)),
             .init("waiting", .integer(Int64(waiting))), .init("running", .integer(Int64(running))),

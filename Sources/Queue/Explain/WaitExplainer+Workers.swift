@@ -20,8 +20,8 @@ extension WaitExplainer {
     /// commands.
     func suspicion(_ command: Command, _ alive: [Session]) throws(StoreError) -> WaitReason? {
         guard command.suspect, !alive.isEmpty else { return nil }
-        let busy = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
-            .flatMap(\.self).filter { row in row.suspect && alive.contains { $0.epoch == row.epoch } }
+        let busy = try store.claimed().joined().filter { row in row.suspect && alive.contains { $0.epoch == row.epoch }
+        }
         guard Set(busy.map(\.epoch)).count >= alive.count else { return nil }
         return WaitReason(
             "suspect",

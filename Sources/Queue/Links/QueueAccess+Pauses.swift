@@ -39,7 +39,7 @@ extension QueueAccess {
     /// The number of commands under a pause that living workers hold. Those of a dead worker do not run.
     package func running(under pause: Pause) throws(StoreError) -> Int {
         let alive = Set(try store.sessions().filter { isAlive($0) }.map(\.epoch))
-        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        let claimed = try store.claimed()
         return claimed.joined().count { row in
             alive.contains(row.epoch) && (pause.qos ?? row.qos) == row.qos
                 && (pause.destination ?? row.destination) == row.destination

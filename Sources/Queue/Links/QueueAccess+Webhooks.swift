@@ -82,8 +82,7 @@ extension QueueAccess {
 
     /// Whether a worker sends a message to an origin.
     private func hasClaims(_ origin: Destination) throws(StoreError) -> Bool {
-        try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
-            .joined().contains { $0.type == CommandType.webhook && $0.destination == origin }
+        try store.claimed().joined().contains { $0.type == CommandType.webhook && $0.destination == origin }
     }
 }
 

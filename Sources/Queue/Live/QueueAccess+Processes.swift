@@ -50,7 +50,7 @@ extension QueueAccess {
 
     /// The workers with a session, by seat.
     package func workers() throws(StoreError) -> [WorkerReading] {
-        let claimed = try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) }
+        let claimed = try store.claimed()
         var claims: [Int64: [Int]] = [:]
         var running: [Int64: [RunningCommand]] = [:]
         for (shard, rows) in claimed.enumerated() {
@@ -97,21 +97,14 @@ extension QueueAccess {
 
     /// A reading whose cost does not depend on the size of the store.
     package func relations() throws(StoreError) -> RelationOverview {
-        var all = RelationOverview()
-        let shards = try store.mapShards(or: RelationOverview()) { shard throws(StoreError) in
-            try store.relationOverview(shard: shard)
-        }
-        for shard in shards { all.add(shard) }
+        var all = try store.relationOverview()
         all.batches = try batches()
         return all
     }
 
     private func batches() throws(StoreError) -> BatchOverview {
         let max = RelationOverview.maxCounted
-        let shards = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.openBatches(shard: shard, limit: max + 1)
-        }
-        let open = Set(shards.joined())
+        let open = try store.openBatches(limit: max + 1)
         var overview = BatchOverview()
         overview.count = min(open.count, max)
         overview.isComplete = open.count <= max

@@ -34,8 +34,7 @@ package struct TransitionSampler {
         let store = queue.store
         if newest.count != store.shardCount { newest = Array(repeating: nil, count: store.shardCount) }
         var sample: Sample?
-        for shard in 0..<store.shardCount {
-            let last = try store.ifUsable { () throws(StoreError) in try store.lastTransition(shard: shard) }
+        for (shard, last) in try store.lastTransitions().enumerated() {
             guard let last else { continue }
             defer { newest[shard] = last }
             guard let known = newest[shard], known <= last else { continue }

@@ -21,12 +21,7 @@ package enum CompositeReading<Value: Sendable>: Sendable {
 
 extension QueueAccess {
     /// The flows that have not ended, the newest first.
-    package func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
-        let flows = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.openFlows(shard: shard, limit: limit)
-        }
-        return Array(flows.joined().sorted { $0.command.id > $1.command.id }.prefix(limit))
-    }
+    package func openFlows(limit: Int) throws(StoreError) -> [FlowState] { try store.openFlows(limit: limit) }
 
     /// A page of all flows, the newest first; the first page begins with those that have not ended, for which there is an
     /// index.

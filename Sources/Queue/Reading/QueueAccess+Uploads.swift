@@ -23,9 +23,7 @@ extension QueueAccess {
     package func uploads(
         _ state: UploadState?, after: CommandID? = nil, limit: Int
     ) throws(StoreError) -> (uploads: [Upload], hasMore: Bool) {
-        let found = try store.mapShards(or: []) { shard throws(StoreError) in
-            try store.uploads(shard: shard, state: state, order: .newestFirst, after: after, limit: limit + 1)
-        }.joined().sorted { $0.id > $1.id }
+        let found = try store.uploads(state: state, after: after, limit: limit + 1)
         return (Array(found.prefix(limit)), found.count > limit)
     }
 

@@ -16,4 +16,8 @@ package protocol PruningStore: ShardedStore {
     /// - Parameter limit: commands in one batch. Call again until a batch is empty.
     func prune(shard: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int) throws(StoreError)
         -> PruneResult
+    /// The shards in which ``cleanUp(shard:limit:_:)`` may find something. Default: all.
+    func shardsWithLeftovers() throws(StoreError) -> [Int]
+    /// The shards in which ``prune(shard:before:statuses:limit:)`` may find something. Default: all.
+    func shardsToPrune(before: Timestamp, statuses: Set<CommandStatus>) throws(StoreError) -> [Int]
 }

@@ -53,6 +53,8 @@ package protocol QueueStore: ShardedStore {
     func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry
     /// Commands that are `queued` or `sent`. For snapshots, and for a coordinator that starts.
     func claimed(shard: Int) throws(StoreError) -> [ClaimedCommand]
+    /// ``claimed(shard:)`` of every shard, in their order; empty for an unusable one.
+    func claimed() throws(StoreError) -> [[ClaimedCommand]]
     /// Claimed commands that have a cancellation request.
     func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand]
 
@@ -96,6 +98,8 @@ package protocol QueueStore: ShardedStore {
     /// ``expire(shard:limit:causes:)`` of several shards; each becomes durable alone.
     func expire(
         _ shards: [Int: [ReadyKey: String]], limit: Int, each: (Int, Result<Expiry, StoreError>) -> Void)
+    /// The work that has come due in some shards, in one look; nil where each call looks for itself at little cost (default).
+    func dueWork(_ shards: [Int]) throws(StoreError) -> DueWork?
     /// The shards among these whose outbox is not empty, or cannot be read.
     func shardsWithMessages(_ shards: [Int]) -> [Int]
 }

@@ -8,6 +8,8 @@ package protocol TransitionStore: ShardedStore {
     /// The number of the last transition that the shard has had, also where it was pruned since; 0 where it has had none.
     /// No transition with this number or a lower one is committed later: a reader that begins behind it misses none.
     func lastTransition(shard: Int) throws(StoreError) -> Int64
+    /// ``lastTransition(shard:)`` of every shard, in their order; nil for an unusable one.
+    func lastTransitions() throws(StoreError) -> [Int64?]
 }
 
 /// Transitions of a shard, and how far the numbers of the shard are settled.
@@ -98,6 +100,15 @@ package protocol ReadingStore: TransitionStore {
     /// Counts dependencies, the nodes of flows and the holders of ordering keys anew. SQLite also counts commands.
     /// - Returns: a sentence for each stored number that is wrong; empty where all are right.
     func relationProblems(shard: Int) throws(StoreError) -> [String]
+
+    // MARK: All usable shards
+
+    /// The flows that have not ended, the newest first, at most `limit`.
+    func openFlows(limit: Int) throws(StoreError) -> [FlowState]
+    /// ``openBatches(shard:limit:)`` of every shard.
+    func openBatches(limit: Int) throws(StoreError) -> Set<CommandID>
+    /// The sum of ``relationOverview(shard:)``.
+    func relationOverview() throws(StoreError) -> RelationOverview
 }
 
 extension ReadingStore {

@@ -26,8 +26,16 @@ package protocol UploadStore: ShardedStore {
     ///   - after: excluded; nil starts at the first.
     func uploads(shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int) throws(StoreError)
         -> [Upload]
+    /// Uploads of all usable shards, the newest first, at most `limit`.
+    /// - Parameters:
+    ///   - state: nil: any.
+    ///   - after: excluded; nil starts at the newest.
+    func uploads(state: UploadState?, after: CommandID?, limit: Int) throws(StoreError) -> [Upload]
     /// Uploads whose ``Upload/due`` has come, the first due first, at most `limit`.
     func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload]
+    /// ``dueUploads(shard:limit:)`` of every shard.
+    /// - Parameter each: gets those of a shard, where it has some or cannot be read.
+    func dueUploads(limit: Int, each: (Int, Result<[Upload], StoreError>) -> Void)
     /// The id of the store, which its spool has too; nil for a store without one, or while no shard can be read.
     func storeID() throws(StoreError) -> String?
     /// Whether an older copy took the place of the shard, by a restore or an adoption, and the spool was not compared with

@@ -57,6 +57,9 @@ struct PostgreSQLPlanTests {
             _ = try store.retry(parent)
             store.sweep((0..<4).map { ShardSweep(shard: $0, way: .changes(after: 0), readsClaims: true) }) { _, _ in }
             store.promoteDue([0, 1], limit: 10) { _, _ in }
+            _ = try store.relationOverview()
+            _ = try store.dueWork([0, 1, 2, 3])
+            _ = try store.shardsToPrune(before: store.clock.now(), statuses: [.success])
             let inbox = InboxRig(schema: schema, store: store)
             _ = try inbox.submit("'noop', unique_key => 'other key'")
             try inbox.move()

@@ -32,6 +32,12 @@ extension PostgreSQLStore {
         return try claims(of: [shard]).map(\.command)
     }
 
+    package func claimed() throws(StoreError) -> [[ClaimedCommand]] {
+        var claimed: [[ClaimedCommand]] = Array(repeating: [], count: shardCount)
+        for claim in try claims(of: Array(0..<shardCount)) { claimed[claim.shard].append(claim.command) }
+        return claimed
+    }
+
     package func cancellationRequests(shard: Int) throws(StoreError) -> [ClaimedCommand] {
         try check(shard)
         return try claims(of: [shard]).filter(\.isRequested).map(\.command)

@@ -58,87 +58,135 @@ extension PostgreSQLStore {
     }
 
     package func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState] {
-        try snapshot(shard: shard) { shard throws(StoreError) in try shard.openFlows(limit: limit) }
+        try check(shard)
+        return try flows(openFlowIDs(in: [shard], limit: limit))
+    }
+
+    package func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
+        try flows(openFlowIDs(in: allShards, limit: limit).prefix(limit))
     }
 
     package func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID] {
-        try snapshot(shard: shard) { shard throws(StoreError) in
-            try shard.transaction.read(PostgreSQLShard.openBatches, shard.number, limit).rows { row in
-                row[0] as CommandID
-            }
-        }
+        try check(shard)
+        return try openBatches(in: [shard], limit: limit)
+    }
+
+    package func openBatches(limit: Int) throws(StoreError) -> Set<CommandID> {
+        Set(try openBatches(in: allShards, limit: limit))
     }
 
     package func relationOverview(shard: Int) throws(StoreError) -> RelationOverview {
-        try snapshot(shard: shard) { shard throws(StoreError) in
-            var overview = RelationOverview()
-            let max = RelationOverview.maxCounted
-            overview.flows.count = try shard.openFlowIDs(limit: max + 1).count
-            overview.flows.isComplete = overview.flows.count <= max
-            overview.flows.count = min(overview.flows.count, max)
-            if overview.flows.count > 0 {
-                overview.flows.newest = try shard.openFlows(limit: FlowOverview.maxShown)
-            }
-            try shard.addQueues(to: &overview.keys, limit: max)
-            try shard.addSchedules(to: &overview.schedules, limit: max)
-            return overview
-        }
+        try check(shard)
+        return try overview([shard])
     }
-}
 
-extension PostgreSQLShard {
+    package func relationOverview() throws(StoreError) -> RelationOverview { try overview(allShards) }
+
+    // MARK: Open flows and batches, queues, schedules
+
+    private var allShards: [Int] { Array(0..<shardCount) }
+
     /// A part is deleted once its batch knows of its end, so that few have ended.
-    fileprivate static let openBatches = PostgreSQLStatement(
+    private static let openBatches = PostgreSQLStatement(
         "open-batches",
-        "SELECT batch FROM batch_part WHERE shard = $1 AND state & 255 < 3 ORDER BY batch DESC LIMIT $2")
+        """
+        SELECT b.batch FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
+            SELECT batch FROM batch_part WHERE shard = w.number AND state & 255 < 3 ORDER BY batch DESC LIMIT $2) b
+        ORDER BY b.batch DESC
+        """)
     /// A flow is blocked until its last node has ended.
     private static let openFlows = PostgreSQLStatement(
         "open-flows",
         """
-        SELECT id FROM parked WHERE shard = $1 AND status = 6 AND relations & \(CommandRelations.flow.rawValue) <> 0
-        ORDER BY turn DESC LIMIT $2
+        SELECT f.id FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
+            SELECT id FROM parked WHERE shard = w.number AND status = 6
+            AND relations & \(CommandRelations.flow.rawValue) <> 0 ORDER BY turn DESC LIMIT $2) f
+        ORDER BY f.id DESC
         """)
     private static let queues = PostgreSQLStatement(
         "key-queues",
         """
-        SELECT key, count(*) FROM (SELECT key FROM waiter WHERE shard = $1 ORDER BY key LIMIT $2) w GROUP BY key ORDER BY key
+        SELECT w.number, k.key, count(*) FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
+            SELECT key FROM waiter WHERE shard = w.number ORDER BY key LIMIT $2) k
+        GROUP BY w.number, k.key ORDER BY w.number, k.key
         """)
     private static let scheduleStates = PostgreSQLStatement(
         "schedule-states",
-        "SELECT name, paused, next, reason FROM schedule WHERE shard = $1 ORDER BY name LIMIT $2")
+        """
+        SELECT w.number, s.name, s.paused, s.next, s.reason FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
+            SELECT name, paused, next, reason FROM schedule WHERE shard = w.number ORDER BY name LIMIT $2) s
+        ORDER BY w.number, s.name
+        """)
 
-    fileprivate func openFlowIDs(limit: Int) throws(StoreError) -> [CommandID] {
-        try transaction.read(Self.openFlows, number, limit).rows { row in row[0] as CommandID }
+    private func openBatches(in shards: [Int], limit: Int) throws(StoreError) -> [CommandID] {
+        try read { transaction throws(StoreError) in
+            try transaction.read(Self.openBatches, shards, limit).rows { row in row[0] as CommandID }
+        }
     }
 
-    fileprivate func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
-        let ids = try openFlowIDs(limit: limit)
-        try load(ids)
-        var reading = FlowReading(self)
-        var flows: [FlowState] = []
-        for id in ids {
-            guard let row = try command(id), let flow = try reading.flow(row) else { continue }
-            flows.append(flow)
+    /// - Parameter limit: in each shard.
+    private func openFlowIDs(in shards: [Int], limit: Int) throws(StoreError) -> [CommandID] {
+        try read { transaction throws(StoreError) in
+            try transaction.read(Self.openFlows, shards, limit).rows { row in row[0] as CommandID }
         }
-        return flows
     }
 
-    /// - Parameter limit: of the commands that wait.
-    fileprivate func addQueues(to overview: inout OrderingKeyOverview, limit: Int) throws(StoreError) {
-        let queues = try transaction.read(Self.queues, number, limit + 1).rows { row in
-            OrderingKeyOverview.Queue(key: row[0], waiting: row[1])
+    /// The states of flows, in the order of their ids, each shard at one moment. A flow that has ended is left out.
+    private func flows(_ ids: some Collection<CommandID>) throws(StoreError) -> [FlowState] {
+        var states: [CommandID: FlowState] = [:]
+        for (number, ids) in Dictionary(grouping: ids, by: { $0.shard(of: shardCount) }) {
+            try snapshot(shard: number) { shard throws(StoreError) in
+                try shard.load(ids)
+                var reading = FlowReading(shard)
+                for id in ids {
+                    guard let row = try shard.command(id), row.command.status == .blocked else { continue }
+                    states[id] = try reading.flow(row)
+                }
+            }
         }
-        for queue in queues { overview.add(queue) }
-        overview.isComplete = overview.waiting <= limit
+        return ids.compactMap { states[$0] }
     }
 
-    fileprivate func addSchedules(to overview: inout ScheduleOverview, limit: Int) throws(StoreError) {
-        let states = try transaction.read(Self.scheduleStates, number, limit).rows { row in
-            (name: row[0] as String, paused: row[1] as Bool, next: row[2] as Timestamp?, reason: row[3] as String?)
+    /// Two round trips, whatever the number of shards: one where no flow is open.
+    private func overview(_ shards: [Int]) throws(StoreError) -> RelationOverview {
+        let max = RelationOverview.maxCounted
+        let (open, found) = try read { transaction throws(StoreError) in
+            try transaction.pipeline {
+                $0.append(Self.openFlows, shards, max + 1)
+                $0.append(Self.queues, shards, max + 1)
+                $0.append(Self.scheduleStates, shards, max)
+            } read: { (results, first) throws(StoreError) in
+                var found: [Int: RelationOverview] = [:]
+                let open = results.take(first).rows { row in row[0] as CommandID }
+                for (shard, ids) in Dictionary(grouping: open, by: { $0.shard(of: shardCount) }) {
+                    found[shard, default: RelationOverview()].flows.count = min(ids.count, max)
+                    found[shard]?.flows.isComplete = ids.count <= max
+                }
+                let queues = results.take(first + 1).rows { row in
+                    (shard: row[0] as Int, queue: OrderingKeyOverview.Queue(key: row[1], waiting: row[2]))
+                }
+                for (shard, queue) in queues { found[shard, default: RelationOverview()].keys.add(queue) }
+                let schedules = results.take(first + 2).rows { row in
+                    (
+                        shard: row[0] as Int, name: row[1] as String, paused: row[2] as Bool,
+                        next: row[3] as Timestamp?, reason: row[4] as String?
+                    )
+                }
+                for state in schedules {
+                    found[state.shard, default: RelationOverview()].schedules.add(
+                        name: state.name, isPaused: state.paused, next: state.next, reason: state.reason)
+                }
+                return (open, found)
+            }
         }
-        for state in states {
-            overview.add(name: state.name, isPaused: state.paused, next: state.next, reason: state.reason)
+        var sum = RelationOverview()
+        for (_, shard) in found.sorted(by: { $0.key < $1.key }) {
+            var shard = shard
+            shard.keys.isComplete = shard.keys.waiting <= max
+            shard.schedules.isComplete = shard.schedules.count < max
+            sum.add(shard)
         }
-        overview.isComplete = overview.count < limit
+        sum.flows.newest = try flows(open.prefix(FlowOverview.maxShown))
+        return sum
     }
 }

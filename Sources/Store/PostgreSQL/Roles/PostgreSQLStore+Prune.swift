@@ -1,6 +1,24 @@
 package import Commands
 
 extension PostgreSQLStore {
+    private static let shardsToPrune = PostgreSQLStatement(
+        "shards-to-prune",
+        """
+        SELECT DISTINCT shard FROM ended WHERE id < $1 AND status = ANY($2::int8[]::int2[]) AND updated_at < $3
+        """)
+
+    package func shardsToPrune(before: Timestamp, statuses: Set<CommandStatus>) throws(StoreError) -> [Int] {
+        guard !isClockHeld else { return [] }
+        // These are in another table.
+        guard !statuses.contains(.inDoubt) else { return Array(0..<shardCount) }
+        var filter = CommandFilter()
+        filter.before = before
+        let (end, codes) = (filter.idBounds.upper, statuses.map(\.rawValue).sorted())
+        return try read { transaction throws(StoreError) in
+            try transaction.read(Self.shardsToPrune, end, codes, before).rows { row in row[0] as Int }
+        }
+    }
+
     package func prune(
         shard number: Int, before: Timestamp, statuses: Set<CommandStatus>, limit: Int
     ) throws(StoreError) -> PruneResult {

@@ -71,19 +71,28 @@ extension PostgreSQLStore {
             SELECT 1 FROM schedule s WHERE s.shard = w.shard AND s.next IS NOT NULL AND s.next <= $2 LIMIT 1) s ON true
         """)
 
+    private static let shardsWithHeld = PostgreSQLStatement(
+        "shards-with-held-schedules",
+        "SELECT DISTINCT s.shard FROM schedule s WHERE s.shard = ANY($1::int8[]::int2[]) AND \(SchedulePage.isHeld)")
+
     package func fireSchedules(
         _ shards: [Int], _ scope: ScheduleScope, limit: Int,
         _ decide: (StoredSchedule, ScheduledCommandState?, Timestamp) -> ScheduleDecision?,
         each: (Int, Result<ScheduleRound, StoreError>) -> Void
     ) {
         var due = Set(shards)
-        if scope == .due {
-            let now = clock.now()
-            let found = try? read { transaction throws(StoreError) in
-                try transaction.read(Self.shardsWithSchedules, shards, now).rows { row in row[0] as Int }
+        let now = clock.now()
+        let found = try? read { transaction throws(StoreError) -> [Int]? in
+            switch scope {
+            case .due: try transaction.read(Self.shardsWithSchedules, shards, now).rows { row in row[0] as Int }
+            case .held(nil):
+                try transaction.read(Self.shardsWithHeld, shards, ScheduleScope.clockBound(now)).rows { row in
+                    row[0] as Int
+                }
+            case .held, .all, .named: nil
             }
-            if let found { due = Set(found) }
         }
+        if let found { due = Set(found) }
         for shard in shards {
             guard due.contains(shard) else {
                 each(shard, .success(ScheduleRound()))
@@ -146,9 +155,10 @@ private struct SchedulePage {
     static let held = PostgreSQLStatement(
         "held-schedules",
         """
-        SELECT \(columns) FROM schedule WHERE shard = $1 AND NOT paused
-        AND (reason IS NOT NULL AND next IS NULL OR since > $2) AND name > $3 ORDER BY name LIMIT $4
+        SELECT \(columns) FROM schedule WHERE shard = $1 AND \(isHeld) AND name > $3 ORDER BY name LIMIT $4
         """)
+    /// - Parameter $2: ``ScheduleScope/clockBound(_:)``.
+    static let isHeld = "NOT paused AND (reason IS NOT NULL AND next IS NULL OR since > $2)"
     static let after = PostgreSQLStatement(
         "schedules-after",
         "SELECT \(columns) FROM schedule WHERE shard = $1 AND name > $2 AND NOT paused ORDER BY name LIMIT $3")

@@ -12,6 +12,17 @@ extension PostgreSQLStore {
         FROM unnest($1::int8[]::int2[]) w(number)
         """)
 
+    package func lastTransitions() throws(StoreError) -> [Int64?] {
+        try read { transaction throws(StoreError) in
+            var numbers: [Int64?] = Array(repeating: nil, count: shardCount)
+            let found = try transaction.read(Self.newest, Array(0..<shardCount)).rows { row in
+                (shard: row[0] as Int, number: row[1] as Int64)
+            }
+            for entry in found { numbers[entry.shard] = entry.number }
+            return numbers
+        }
+    }
+
     package func sweep(_ shards: [ShardSweep], each: (ShardSweep, Result<SweptShard, StoreError>) -> Void) {
         let found = Result { () throws(StoreError) in try firstLook(shards) }
         // Most shards are read by their keys, all of them at once.

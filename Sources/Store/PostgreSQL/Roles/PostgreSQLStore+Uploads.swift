@@ -55,10 +55,21 @@ extension PostgreSQLStore {
         shard: Int, state: UploadState?, order: CommandOrder, after: CommandID?, limit: Int
     ) throws(StoreError) -> [Upload] {
         try check(shard)
+        return try uploads([shard], state, order, after: after, limit: limit)
+    }
+
+    package func uploads(state: UploadState?, after: CommandID?, limit: Int) throws(StoreError) -> [Upload] {
+        try uploads(nil, state, .newestFirst, after: after, limit: limit)
+    }
+
+    /// - Parameter shards: nil: all of them.
+    private func uploads(
+        _ shards: [Int]?, _ state: UploadState?, _ order: CommandOrder, after: CommandID?, limit: Int
+    ) throws(StoreError) -> [Upload] {
         let statement = order == .oldestFirst ? UploadSQL.after : UploadSQL.before
         let end = order == .oldestFirst ? CommandID(high: 0, low: 0) : CommandID(high: .max, low: .max)
         return try read { transaction throws(StoreError) in
-            try transaction.read(statement, shard, after ?? end, state?.rawValue, max(limit, 0)).rows {
+            try transaction.read(statement, shards, after ?? end, state?.rawValue, max(limit, 0)).rows {
                 row throws(StoreError) in try Upload(row)
             }
         }
@@ -66,9 +77,24 @@ extension PostgreSQLStore {
 
     package func dueUploads(shard: Int, limit: Int) throws(StoreError) -> [Upload] {
         try check(shard)
+        return try dueUploads(in: [shard], limit: limit)
+    }
+
+    package func dueUploads(limit: Int, each: (Int, Result<[Upload], StoreError>) -> Void) {
+        do throws(StoreError) {
+            let due = try dueUploads(in: Array(0..<shardCount), limit: limit)
+            for (shard, uploads) in Dictionary(grouping: due, by: { $0.id.shard(of: shardCount) }) {
+                each(shard, .success(uploads))
+            }
+        } catch {
+            each(0, .failure(error))
+        }
+    }
+
+    private func dueUploads(in shards: [Int], limit: Int) throws(StoreError) -> [Upload] {
         let now = clock.now()
         return try read { transaction throws(StoreError) in
-            try transaction.read(UploadSQL.due, shard, now, max(limit, 0)).rows { row throws(StoreError) in
+            try transaction.read(UploadSQL.due, shards, now, max(limit, 0)).rows { row throws(StoreError) in
                 try Upload(row)
             }
         }
@@ -86,18 +112,23 @@ private enum UploadSQL {
     static let after = PostgreSQLStatement(
         "uploads-after",
         """
-        SELECT \(columns) FROM upload WHERE shard = $1 AND id > $2 AND ($3::int8 IS NULL OR state = $3)
+        SELECT \(columns) FROM upload WHERE ($1::int8[] IS NULL OR shard = ANY($1)) AND id > $2
+        AND ($3::int8 IS NULL OR state = $3)
         ORDER BY id LIMIT $4
         """)
     static let before = PostgreSQLStatement(
         "uploads-before",
         """
-        SELECT \(columns) FROM upload WHERE shard = $1 AND id < $2 AND ($3::int8 IS NULL OR state = $3)
+        SELECT \(columns) FROM upload WHERE ($1::int8[] IS NULL OR shard = ANY($1)) AND id < $2
+        AND ($3::int8 IS NULL OR state = $3)
         ORDER BY id DESC LIMIT $4
         """)
     static let due = PostgreSQLStatement(
         "due-uploads",
-        "SELECT \(columns) FROM upload WHERE shard = $1 AND due IS NOT NULL AND due <= $2 ORDER BY due LIMIT $3")
+        """
+        SELECT u.* FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
+            SELECT \(columns) FROM upload WHERE shard = w.number AND due IS NOT NULL AND due <= $2 ORDER BY due LIMIT $3) u
+        """)
     static let body = PostgreSQLStatement("upload-body", "SELECT body FROM upload_body WHERE id = $1")
     static let insert = PostgreSQLStatement(
         "insert-upload",

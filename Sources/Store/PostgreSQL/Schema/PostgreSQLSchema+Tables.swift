@@ -90,6 +90,10 @@ extension PostgreSQLSchema {
         "CREATE TABLE parked(\(queue), \(state)) WITH (\(busy))",
         "CREATE INDEX parked_due ON parked(shard, not_before, turn) WHERE not_before > 0",
         "CREATE INDEX parked_dead ON parked(shard, dead_at) WHERE dead_at IS NOT NULL",
+        """
+        CREATE INDEX parked_flow ON parked(shard, turn)
+            WHERE status = 6 AND relations & \(CommandRelations.flow.rawValue) <> 0
+        """,
         "CREATE TABLE running(\(queue), \(state)) WITH (fillfactor = 70, \(busy))",
         "CREATE INDEX running_seat ON running(seat, epoch)",
         "CREATE TABLE ended(id uuid PRIMARY KEY, shard int2 NOT NULL, turn int8 NOT NULL, \(state))",
