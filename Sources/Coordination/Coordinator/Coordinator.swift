@@ -34,7 +34,7 @@ actor Coordinator: LoopCallbackOwner {
     // Commands
     private let dispatch: DispatchRunner
     private let sweeper: Sweeper
-    private let dueTimes: DueTimes
+    private let dueWork: DueWorkRunner
     private let schedules: ScheduleRunner
     private let inbox: InboxReceiver
     private let clock: ClockMonitor
@@ -111,9 +111,11 @@ actor Coordinator: LoopCallbackOwner {
         self.links = links
         self.reaper = reaper
         frames = FrameReader(logger: environment.logger)
-        dueTimes = DueTimes(environment, dispatch: dispatch, effects: effects)
         schedules = ScheduleRunner(environment, dispatch: dispatch, effects: effects, events: events)
         inbox = InboxReceiver(environment, dispatch: dispatch, events: events)
+        dueWork = DueWorkRunner(
+            environment, dispatch: dispatch, dueTimes: DueTimes(environment, dispatch: dispatch, effects: effects),
+            schedules: schedules, inbox: inbox)
         clock = ClockMonitor(environment, dispatch: dispatch, hold: clockHold, jumps: clockJumps)
         limits = RateLimitMonitor(environment, dispatch: dispatch)
         unreachable = UnreachableCommands(environment, links: links, effects: effects)
@@ -165,11 +167,12 @@ actor Coordinator: LoopCallbackOwner {
             schedules.sweep(now: now)
         }
         if heartbeatTimer.isDue(now, every: Self.heartbeatInterval) { heartbeat(now: now) }
+        dueWork.run(isClockHeld: clock.isHeld, now: now)
         links.run(now: now)
         if sweepTimer.isDue(now, every: environment.configuration.sweep) { sweep(now: now) }
         if controlTimer.isDue(now, every: environment.configuration.control) {
             control.setNeeded()
-            events.publishCounts()
+            events.publishCounts(isQuiet: dueWork.isQuiet)
         }
         if metricsTimer.isDue(now, every: Self.metricsInterval) { publishMetrics() }
         events.run(now: now)
@@ -179,7 +182,8 @@ actor Coordinator: LoopCallbackOwner {
         dispatch.run(now: now, control: control, workers: workers)
         control.publishIfNeeded()
         let due = [
-            heartbeatTimer.next, links.nextDue, sweepTimer.next, controlTimer.next, events.nextDue, uplinks.nextDue,
+            heartbeatTimer.next, dueWork.nextDue, links.nextDue, sweepTimer.next, controlTimer.next, events.nextDue,
+            uplinks.nextDue,
             dispatch.nextDue(now: now), isSending ? now + Self.sendRetryInterval : nil,
         ]
         return due.compactMap { $0 }.min().map { max($0, now + Self.minInterval) }
@@ -192,9 +196,7 @@ actor Coordinator: LoopCallbackOwner {
         dispatch.expire(awake: awake, now: now)
         reaper.run(awake: awake)
         clock.run(now: now)
-        dueTimes.run(isClockHeld: clock.isHeld)
-        schedules.run()
-        inbox.run()
+        dueWork.heartbeat(isClockHeld: clock.isHeld)
         limits.run(now: now)
     }
 
@@ -275,6 +277,7 @@ actor Coordinator: LoopCallbackOwner {
 
     private func take(_ reports: [StatusReport], from seat: Int, now: MonotonicTime) {
         var released: [CommandID] = []
+        dueWork.noteActivity()
         for report in reports {
             var report = report
             report.event.transition.seat = seat
@@ -299,6 +302,7 @@ actor Coordinator: LoopCallbackOwner {
 
     private func receiveHints() {
         frames.read(intake) { _, message in
+            dueWork.noteActivity()
             switch message {
             case .hint(let hint): take(hint)
             case .submitted(let submitted):

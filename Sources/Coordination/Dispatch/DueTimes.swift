@@ -28,15 +28,17 @@ final class DueTimes {
         case failed(StoreError)
     }
 
-    /// One round over all shards that are not locked. Does nothing while the last one runs.
-    /// - Parameter isClockHeld: no deadline has passed, see ``ClockHold``.
-    func run(isClockHeld: Bool) {
+    /// One round over the shards that are not locked. Does nothing while the last one runs.
+    /// - Parameters:
+    ///   - work: that was found; nil: each shard is asked for each kind.
+    ///   - isClockHeld: no deadline has passed, see ``ClockHold``.
+    func run(_ work: DueWork?, isClockHeld: Bool) {
         let locked = dispatch.dispatcher.locked
-        let shards = (0..<store.shardCount).filter { !locked.contains($0) }
+        let shards = Shards(work, all: (0..<store.shardCount).filter { !locked.contains($0) }, isClockHeld)
         guard !isRunning, !shards.isEmpty else { return }
         isRunning = true
         store.write { store, step in
-            Self.round(of: shards, except: locked, isClockHeld: isClockHeld, in: store) { step(($0, $1)) }
+            Self.round(of: shards, except: locked, in: store) { step(($0, $1)) }
         } each: { [self] (found: (Int, Step)) in
             take(found.1, of: found.0)
         } then: { [self] in
@@ -44,34 +46,56 @@ final class DueTimes {
         }
     }
 
+    /// The shards of a round.
+    private struct Shards: Sendable {
+        var promotions: [Int]
+        var effects: [Int]
+        var messages: [Int]
+        /// Those whose messages are carried without a look.
+        var areMessagesKnown: Bool
+        var deadlines: [Int]
+
+        init(_ work: DueWork?, all: [Int], _ isClockHeld: Bool) {
+            promotions = work?.promotions ?? all
+            effects = work?.effects ?? all
+            messages = work?.messages ?? all
+            areMessagesKnown = work != nil
+            deadlines = isClockHeld ? [] : work?.deadlines ?? all
+        }
+
+        var isEmpty: Bool { promotions.isEmpty && effects.isEmpty && messages.isEmpty && deadlines.isEmpty }
+    }
+
     /// - Parameter found: gets what is not empty. A shard that has failed is left out of the rest.
     private static func round(
-        of shards: [Int], except locked: Set<Int>, isClockHeld: Bool, in store: any CommandStore,
-        _ found: (Int, Step) -> Void
+        of shards: Shards, except locked: Set<Int>, in store: any CommandStore, _ found: (Int, Step) -> Void
     ) {
-        var usable = shards
+        var failed: Set<Int> = []
+        func usable(_ shards: [Int]) -> [Int] { shards.filter { !failed.contains($0) } }
         func take<Value>(
             _ shard: Int, _ result: Result<Value, StoreError>, isEmpty: (Value) -> Bool, _ step: (Value) -> Step
         ) {
             switch result {
             case .success(let value): if !isEmpty(value) { found(shard, step(value)) }
             case .failure(let error):
-                usable.removeAll { $0 == shard }
+                failed.insert(shard)
                 found(shard, .failed(error))
             }
         }
-        store.promoteDue(usable, limit: batch) {
+        store.promoteDue(shards.promotions, limit: batch) {
             take($0, $1.map(\.ready), isEmpty: \.isEmpty) { .promoted($0) }
         }
-        store.settle(usable, limit: batch) {
+        store.settle(usable(shards.effects), limit: batch) {
             take($0, $1, isEmpty: { effects in effects.isEmpty && !effects.hasMore }, { .settled($0) })
         }
-        for shard in store.shardsWithMessages(usable) {
+        let senders = usable(shards.messages)
+        for shard in shards.areMessagesKnown ? senders : store.shardsWithMessages(senders) {
             let round = Result { () throws(StoreError) in try store.carryMessages(from: shard, except: locked) }
             take(shard, round, isEmpty: { _ in false }, { .carried($0) })
         }
-        guard !isClockHeld else { return }
-        store.passedDeadlines(usable, limit: batch) { take($0, $1, isEmpty: \.isEmpty) { .passed($0) } }
+        store.passedDeadlines(usable(shards.deadlines), limit: batch) {
+            take($0, $1, isEmpty: \.isEmpty) { .passed($0) }
+        }
     }
 
     private func take(_ step: Step, of shard: Int) {

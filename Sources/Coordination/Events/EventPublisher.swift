@@ -20,6 +20,10 @@ final class EventPublisher {
     /// Links of snapshots that are not published yet, and whether counts follow.
     private var snapshots: [(links: ArraySlice<LinkKey>, hasCounts: Bool)] = []
 
+    /// The counts that were read last, and how often they were published.
+    private var lastCounts: (counts: CommandCounts, uses: Int)?
+
+    private static let quietReads = 5
     /// Transitions that one read returns at most.
     private static let batch = 1000
     /// Links of a snapshot that one round tells. The reports of 20,000 took longer than the loop may be silent.
@@ -103,14 +107,20 @@ final class EventPublisher {
     // MARK: Counts
 
     /// Call it once a second.
-    func publishCounts() {
+    /// - Parameter isQuiet: nothing was heard or found for some seconds; then counts are read each fifth time.
+    func publishCounts(isQuiet: Bool) {
         // Finds what producers wrote without a hint.
         if hub.wantsStatuses { dirtyShards.formUnion(0..<store.shardCount) }
         if hub.wantsFlows { flows.addChanges(in: 0..<store.shardCount) }
         guard hub.wantsCounts else { return }
+        if isQuiet, let last = lastCounts, last.uses < Self.quietReads {
+            lastCounts?.uses += 1
+            return hub.counts(last.counts, at: store.clock.now())
+        }
         store.read(nil) { store throws(StoreError) in
             try store.counts()
         } then: { [self] counts in
+            lastCounts = (counts, 1)
             hub.counts(counts, at: store.clock.now())
         }
     }
@@ -181,12 +191,7 @@ final class EventPublisher {
         if new.want("counts") { publishCountsSnapshot() }
         guard new.want("status/") else { return }
         store.read("A snapshot cannot be read") { store throws(StoreError) in
-            (
-                try store.mapShards(or: []) { shard throws(StoreError) in try store.claimed(shard: shard) },
-                try store.mapShards(or: 0) { shard throws(StoreError) in
-                    try store.lastTransition(shard: shard)
-                }
-            )
+            (try store.claimed(), try store.lastTransitions().map { $0 ?? 0 })
         } then: { [self] claimed, newest in
             for (shard, rows) in claimed.enumerated() {
                 for row in rows { hub.status(row.event(shard: shard), snapshot: true) }

@@ -36,7 +36,8 @@ final class ScheduleRunner {
     }
 
     /// Fires what is due in the shards that are not locked. Does nothing while the last round runs.
-    func run() { start(.due) }
+    /// - Parameter shards: that have something due; nil: each is asked.
+    func run(in shards: [Int]?) { start(.due, in: shards) }
 
     /// Looks at the schedules that a missing zone holds or whose clock was set back; at the start and once an hour at all,
     /// because the files of zones may have changed.
@@ -46,13 +47,13 @@ final class ScheduleRunner {
         if isAll { lastFullRound = now }
     }
 
-    private func start(_ scope: ScheduleScope) {
+    private func start(_ scope: ScheduleScope, in shards: [Int]? = nil) {
         guard !isRunning else {
             if scope != .due, wanted != .all(after: nil) { wanted = scope }
             return
         }
         isRunning = true
-        run((0..<store.shardCount).filter { !dispatch.dispatcher.locked.contains($0) }, scope)
+        run((shards ?? Array(0..<store.shardCount)).filter { !dispatch.dispatcher.locked.contains($0) }, scope)
     }
 
     /// The changes that a round has made in a shard, and the type that each schedule submits.
