@@ -10,6 +10,8 @@ package final class LivePart: DoorPart {
     private let current = Mutex(LiveSnapshot(asOf: .now))
     private let streams = Mutex<EventStreams?>(nil)
     private let isOver = Atomic<Bool>(false)
+    /// When ``snapshot`` was last asked for, in nanoseconds of ``MonotonicTime``.
+    private let asked = Atomic<Int64>(0)
     private let limits: StreamLimits
     private let registry: StreamRegistry
     private let view = ViewHub()
@@ -20,8 +22,12 @@ package final class LivePart: DoorPart {
     private static let topics = ["counts", "worker/", "link/", "bandwidth/", "progress/"]
     /// Streams `view` get a frame at most at each of these intervals.
     private static let interval: Duration = .milliseconds(250)
-    /// The store is read at each fourth interval.
+    /// The store is read at each fourth interval while a page is open or something happens.
     private static let readInterval = 4
+    /// Intervals between two reads while nothing happens: a server with other work keeps its processor.
+    private static let idleReadInterval = 40
+    /// A page that was asked for is asked for again, or opens a stream.
+    private static let askedInterval: Duration = .seconds(5)
     /// With the age of tokens in memory, less than a second.
     private static let permissionInterval: Duration = .milliseconds(400)
 
@@ -32,8 +38,16 @@ package final class LivePart: DoorPart {
         registry = StreamRegistry(limits, statistics)
     }
 
-    /// The state of this moment. It does not block.
-    package var snapshot: LiveSnapshot { current.withLock { $0 } }
+    /// The state of this moment. It does not block. While no page is open, a setting that changed may be 10 s late.
+    package var snapshot: LiveSnapshot {
+        asked.store(MonotonicTime.now.nanoseconds, ordering: .relaxed)
+        return current.withLock { $0 }
+    }
+
+    private var isWatched: Bool {
+        registry.count(of: .view) > 0
+            || MonotonicTime.now - MonotonicTime(nanoseconds: asked.load(ordering: .relaxed)) < Self.askedInterval
+    }
 
     package func endpoints(_ context: DoorContext) async throws -> [Endpoint] {
         let queue = context.client.access
@@ -65,18 +79,30 @@ package final class LivePart: DoorPart {
         }
     }
 
-    /// Reads the store once a second, on a thread of its own because that blocks.
+    /// Reads the store, on a thread of its own because that blocks.
     private func look(_ reader: LiveReader, _ events: LiveReader.Events) {
         var next = MonotonicTime.now
-        for round in 0... {
+        var (sinceRead, sincePass) = (Self.idleReadInterval, 0)
+        while true {
             if isOver.load(ordering: .relaxed) { return }
-            if round % Self.readInterval == 0 {
+            sinceRead += 1
+            sincePass += 1
+            let isIdle =
+                sinceRead < Self.readInterval
+                || sinceRead < Self.idleReadInterval && !isWatched && !reader.mayHaveChanged()
+            if !isIdle {
                 reader.read()
+                (sinceRead, sincePass) = (0, 0)
+            } else if sincePass >= Self.readInterval {
+                reader.passIdle()
+                sincePass = 0
+            }
+            if sincePass == 0 {
                 current.withLock { $0 = reader.snapshot }
                 if registry.count(of: .log) == 0 { streams.withLock { $0?.reader.clear() } }
             }
             // While dispatch needs the processor, pages get what the store says, once a second.
-            if !reader.isBusy || round % Self.readInterval == 0 { publish(reader.snapshot, events) }
+            if !reader.isBusy || sincePass == 0 { publish(reader.snapshot, events) }
             registry.check(at: .now)
             next += Self.interval
             let now = MonotonicTime.now

@@ -6,18 +6,44 @@ internal import NetworkControl
 internal import Queue
 internal import Synchronization
 
-/// Reads the store once a second and joins it with the events of the coordinator. Used on one thread, because it
-/// blocks.
+/// Reads the store and joins it with the events of the coordinator. Used on one thread, because it blocks.
 final class LiveReader {
     /// The part that the feed of events writes.
     final class Events: Sendable {
+        private struct State {
+            /// Of the last event of counts.
+            var counts: [JSONValue.Member] = []
+            var hasChanged = true
+        }
+
         let collector = WatchCollector()
+        private let state = Mutex(State())
         /// In nanoseconds of ``MonotonicTime``; 0 before the first event.
         private let heard = Atomic<Int64>(0)
 
         func take(_ frame: UnsafeRawBufferPointer) {
             heard.store(MonotonicTime.now.nanoseconds, ordering: .relaxed)
+            noteChange(frame)
             collector.take(frame)
+        }
+
+        /// Whether an event since the last call tells of a change. The coordinator sends counts each second, also where they
+        /// are the same.
+        func takeChange() -> Bool {
+            state.withLock { state in
+                defer { state.hasChanged = false }
+                return state.hasChanged
+            }
+        }
+
+        private func noteChange(_ frame: UnsafeRawBufferPointer) {
+            guard frame.first == UInt8(ascii: "c"), let event = SluiceEvent(frame: Array(frame)), event.kind == "counts"
+            else { return state.withLock { $0.hasChanged = true } }
+            let counts = (event.body.members ?? []).filter { $0.name != "at" && $0.name != "snapshot" }
+            state.withLock { state in
+                if state.counts != counts { state.hasChanged = true }
+                state.counts = counts
+            }
         }
 
         /// The time since the last event; nil before the first.
@@ -52,13 +78,36 @@ final class LiveReader {
         snapshot = LiveSnapshot(asOf: queue.now)
     }
 
+    /// Whether the events tell what happens.
+    private var hearsCoordinator: Bool { events.silence(at: .now).map { $0 < Self.maxSilence } ?? false }
+
+    /// Whether the store may differ from the last reading, by the events of the coordinator. Settings change without one.
+    func mayHaveChanged() -> Bool { events.takeChange() || !hearsCoordinator || !snapshot.warnings.isEmpty }
+
+    private func noteEvents(_ now: Timestamp) {
+        let silence = events.silence(at: .now)
+        snapshot.hearsCoordinator = hearsCoordinator
+        if let silence { snapshot.heardAt = now + (.zero - silence) }
+        if snapshot.hearsCoordinator { snapshot.asOf = now }
+    }
+
+    /// Takes in a second in which nothing has happened.
+    func passIdle() {
+        let now = queue.now
+        noteEvents(now)
+        endInterval(now)
+        _ = events.collector.second()
+        isBusy = false
+        if snapshot.rates != nil { snapshot.rates = LiveRates(succeeded: 0, failed: 0, bytes: 0) }
+        sums = (sums?.succeeded ?? 0, sums?.failed ?? 0)
+        histories.note(snapshot.links.shown, isHeard: snapshot.hearsCoordinator, now: now)
+        snapshot.linkHistory = histories.links
+    }
+
     /// A part that cannot be read stays as it was, and ``LiveSnapshot/warnings`` say why.
     func read() {
         let now = queue.now
-        let silence = events.silence(at: .now)
-        snapshot.hearsCoordinator = silence.map { $0 < Self.maxSilence } ?? false
-        if let silence { snapshot.heardAt = now + (.zero - silence) }
-        if snapshot.hearsCoordinator { snapshot.asOf = now }
+        noteEvents(now)
         let coordinator = queue.coordinator
         snapshot.coordinatorPID = coordinator?.pid
         endInterval(now)
