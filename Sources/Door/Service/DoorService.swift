@@ -191,10 +191,11 @@ package struct DoorService: Service {
         return UploadsResource(engine, routes: Set(routes.names), options: options).endpoints
     }
 
-    /// Ends what has expired, once a second.
+    /// Ends what has expired; looks once a second whether something may have.
     private static func tidy(_ engine: UploadEngine) async throws {
         while true {
-            if await engine.tidy() == 0 { try await Task.sleep(for: .seconds(1)) }
+            let count = engine.isTidyDue ? await engine.tidy() : 0
+            if count == 0 { try await Task.sleep(for: .seconds(1)) }
         }
     }
 

@@ -11,13 +11,21 @@ extension UploadEngine {
     /// A list of 100,000 files takes about 50 ms of one thread.
     private static let filesInterval: Duration = .seconds(30)
 
-    /// Ends uploads that have expired, and deletes bytes that are not needed any more.
-    /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then once a second.
-    package func tidy() async -> Int {
-        // An upload may be younger than a clock that has jumped says. A jump after this time does not count.
+    /// Between two looks at the uploads where none that this process has changed is due.
+    private static let maxTidyInterval: Duration = .seconds(30)
+
+    /// Whether ``tidy()`` may find something: the door changes its uploads itself, and knows when the next is due.
+    package var isTidyDue: Bool {
         let now = store.clock.now()
-        let isClockHeld = await disk.run { [store] () throws(Never) in store.isClockHeld }
-        guard !isClockHeld else { return 0 }
+        // The clock may have been set back.
+        return nextTidy.withLock { $0 <= now || $0 > now + Self.maxTidyInterval }
+    }
+
+    /// Ends uploads that have expired, and deletes bytes that are not needed any more.
+    /// - Returns: the number of uploads that were looked at. Call it again until it is 0, then while ``isTidyDue``.
+    package func tidy() async -> Int {
+        let now = store.clock.now()
+        nextTidy.withLock { $0 = now + Self.maxTidyInterval }
         var count = 0
         let isLookDue = nextLookAtFiles.withLock { next in
             // The clock may have been set back.
@@ -30,18 +38,22 @@ extension UploadEngine {
                 logger.warning("The spool cannot be compared with the store: \(error)")
             }
         }
-        for shard in 0..<store.shardCount {
-            let due = await disk.run { [store] () throws(Never) in
-                Result { () throws(StoreError) in
-                    try store.dueUploads(shard: shard, limit: Self.roundSize)
-                }
-            }
+        let found = await disk.run { [store] () throws(Never) in
+            var found: [(shard: Int, uploads: Result<[Upload], StoreError>)] = []
+            store.dueUploads(limit: Self.roundSize) { found.append(($0, $1)) }
+            // An upload may be younger than a clock that has jumped says. A jump after this time does not count.
+            return found.isEmpty || store.isClockHeld ? [] : found
+        }
+        for (shard, due) in found {
             switch due {
-            case .failure(let error): warn("The uploads of shard \(shard) cannot be read: \(error)")
+            case .failure(let error):
+                warn("The uploads of shard \(shard) cannot be read: \(error)")
+                nextTidy.withLock { $0 = now }
             case .success(let uploads):
                 for upload in uploads {
                     do throws(UploadError) { try await tidy(upload, now) } catch {
                         warn("Upload \(upload.id) cannot be tidied up: \(error)")
+                        nextTidy.withLock { $0 = now }
                         continue
                     }
                     count += 1

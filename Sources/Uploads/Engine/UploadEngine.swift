@@ -34,6 +34,8 @@ package final class UploadEngine: UploadService {
     private let appends = Atomic<Int>(0)
     /// When the files are compared with the room that is counted.
     let nextLookAtFiles: Mutex<Timestamp>
+    /// When ``tidy()`` may find the next upload.
+    let nextTidy: Mutex<Timestamp>
 
     /// Bytes of all requests together that are gathered before they are written; as many are being written.
     private static let gatherBudget = 8 << 20
@@ -53,6 +55,7 @@ package final class UploadEngine: UploadService {
         self.admission = admission
         self.logger = logger
         nextLookAtFiles = Mutex(store.clock.now())
+        nextTidy = Mutex(.zero)
         committer = UploadCommitter(store, readers: StoreReaders(store, maxThreads: 4), hint: hint)
         turns = UploadTurns { [statistics] in statistics.tookOver() }
     }
@@ -195,7 +198,11 @@ package final class UploadEngine: UploadService {
     }
 
     func commit(_ write: UploadWrite, offset: Int64? = nil) async throws(UploadError) -> UploadChange {
-        do throws(StoreError) { return try await committer.commit(write) } catch {
+        do throws(StoreError) {
+            let change = try await committer.commit(write)
+            if let due = change.upload?.due { nextTidy.withLock { $0 = min($0, due) } }
+            return change
+        } catch {
             throw failure(error, offset: offset)
         }
     }
