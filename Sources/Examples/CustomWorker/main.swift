@@ -62,7 +62,10 @@ struct ChecksumOperation: CommandOperation {
 
 do {
     let path = CommandLine.arguments.dropFirst().first ?? "./sluice-data"
-    try await SluiceWorker(data: path, operations: [ChecksumOperation()], concurrency: 4).runUntilSignal()
+    // The URL of a store on a server; nil: the store is in the data directory.
+    let store = getenv("SLUICE_STORE").map { String(cString: $0) }
+    let worker = try SluiceWorker(data: path, store: store, operations: [ChecksumOperation()], concurrency: 4)
+    try await worker.runUntilSignal()
 } catch {
     let line = "example-worker: \(error)\n"
     _ = write(STDERR_FILENO, line, line.utf8.count)

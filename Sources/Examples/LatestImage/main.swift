@@ -10,8 +10,7 @@ import Glibc
 import Sluice
 
 /// Saves each version of an image in a file, and prints how old it is.
-func show(_ url: String, in file: String, data: String) async throws {
-    let client = try SluiceClient(data: data)
+func show(_ url: String, in file: String, with client: SluiceClient) async throws {
     for try await response in client.fetch(url) where response.status == 200 {
         try save(response.body, in: file)
         let age = response.age.map { ", \($0.components.seconds) s old" } ?? ""
@@ -19,7 +18,6 @@ func show(_ url: String, in file: String, data: String) async throws {
         // A viewer behind a pipe learns of each version when it is there.
         fflush(nil)
     }
-    await client.close()
 }
 
 /// Replaces a file in one step, so that a viewer never sees half an image.
@@ -36,12 +34,16 @@ struct FileError: Error, CustomStringConvertible {
 }
 
 let arguments = CommandLine.arguments
+/// The URL of a store on a server; nil: the store is in the data directory.
+let store = getenv("SLUICE_STORE").map { String(cString: $0) }
 guard arguments.count == 4 else {
     print("usage: latest-image DATA URL FILE")
     exit(64)
 }
 do {
-    try await show(arguments[2], in: arguments[3], data: arguments[1])
+    let client = try SluiceClient(data: arguments[1], store: store)
+    try await show(arguments[2], in: arguments[3], with: client)
+    await client.close()
 } catch {
     print("latest-image: \(error)")
     exit(1)

@@ -49,13 +49,15 @@ func markAsRead(_ key: String, in name: String, with client: SluiceClient) async
 }
 
 let arguments = CommandLine.arguments
+/// The URL of a store on a server; nil: the store is in the data directory.
+let store = getenv("SLUICE_STORE").map { String(cString: $0) }
 guard (4...5).contains(arguments.count) else {
     print("usage: show-collection DATA URL COLLECTION [KEY]")
     exit(64)
 }
 do {
     let (url, name) = (arguments[2], arguments[3])
-    let client = try SluiceClient(data: arguments[1])
+    let client = try SluiceClient(data: arguments[1], store: store)
     if arguments.count == 5 { try await markAsRead(arguments[4], in: name, with: client) }
     let id = try await sync(url, into: name, with: client)
     print("submitted \(id)")

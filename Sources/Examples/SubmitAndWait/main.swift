@@ -9,8 +9,7 @@ import Glibc
 import Sluice
 
 /// Submits one file and returns when it has arrived, or has failed.
-func upload(_ file: String, to url: String, data: String) async throws -> CommandOutcome {
-    let client = try SluiceClient(data: data)
+func upload(_ file: String, to url: String, with client: SluiceClient) async throws -> CommandOutcome {
     var options = SubmitOptions()
     options.qos = .userInitiated
     options.deadline = .now + .seconds(24 * 3600)
@@ -25,7 +24,6 @@ func upload(_ file: String, to url: String, data: String) async throws -> Comman
     }
     let outcome = try await client.wait(for: id)
     progress.cancel()
-    await client.close()
     return outcome
 }
 
@@ -67,16 +65,18 @@ func followFailures(since start: TransitionPosition, with client: SluiceClient) 
 }
 
 let arguments = CommandLine.arguments
+/// The URL of a store on a server; nil: the store is in the data directory.
+let store = getenv("SLUICE_STORE").map { String(cString: $0) }
 guard arguments.count >= 4 else {
     print("usage: submit-and-wait DATA FILE… URL")
     exit(64)
 }
 do {
     let (data, files, url) = (arguments[1], Array(arguments[2..<arguments.count - 1]), arguments[arguments.count - 1])
-    let outcome = try await upload(files[0], to: url, data: data)
+    let client = try SluiceClient(data: data, store: store)
+    let outcome = try await upload(files[0], to: url, with: client)
     print("\(outcome.id) is \(outcome.status)\(outcome.reason.map { ": \($0)" } ?? "")")
     guard outcome.isSuccess else { exit(1) }
-    let client = try SluiceClient(data: data)
     for id in try await submitMany(Array(files.dropFirst()), to: url, with: client) {
         try await describe(id, with: client)
     }

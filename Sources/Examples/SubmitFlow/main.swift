@@ -34,12 +34,14 @@ func show(_ id: CommandID, with client: SluiceClient) async throws {
 }
 
 let arguments = CommandLine.arguments
+/// The URL of a store on a server; nil: the store is in the data directory.
+let store = getenv("SLUICE_STORE").map { String(cString: $0) }
 guard arguments.count == 4 else {
     print("usage: submit-flow DATA LIST RECEIVER")
     exit(64)
 }
 do {
-    let client = try SluiceClient(data: arguments[1])
+    let client = try SluiceClient(data: arguments[1], store: store)
     let flow = try quotes(from: arguments[2], tell: arguments[3], with: client)
     let id = try await client.submit(flow)
     print("submitted \(id)")
