@@ -7,8 +7,8 @@ internal import Store
 /// because a backoff is elapsed time whose end is stored as wall-clock time; and for some minutes no process trusts the
 /// clock for ages and deadlines (``ClockHold``). Confined to the loop.
 ///
-/// A store whose clock does not follow this machine has no jumps of it: nothing is compared, moved or clamped. Only the
-/// hold of the start is the same, because it compares the clock of the store with the times in the store.
+/// A store whose clock does not follow this machine has no jumps of it: nothing is compared or moved. The hold of the start
+/// and the clamp are the same, because they compare the clock of the store with the times in the store.
 final class ClockMonitor {
     private let environment: CoordinatorEnvironment
     private let dispatch: DispatchRunner
@@ -40,7 +40,7 @@ final class ClockMonitor {
         isHoldNew = hold != nil
         clock = environment.store.clock
         wallClock = WallClock(offset: ClockRecord.read(in: environment.runDirectory))
-        owedClamps = clock.followsThisMachine ? Set(0..<environment.store.shardCount) : []
+        owedClamps = Set(0..<environment.store.shardCount)
         dispatch.dispatcher.queue.clockJumps = jumps
         if clock.followsThisMachine, wallClock.offset == nil, case .start(let wall, let newest)? = hold?.cause,
             wall < newest
