@@ -4,7 +4,10 @@ import Testing
 
 extension EndToEndTests {
     /// A copy of a live data directory, with real processes.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct CopiedDirectoryTests {
+    @Suite(
+        .enabled(if: runsSlowTests, "slow"),
+        .filesOnly("a copied data directory has no store; ServerStoreTests refuse it"))
+    struct CopiedDirectoryTests {
         @Test func `a copy of a live directory does not run until it is adopted`() async throws {
             try await Installation.with(inProcess: false) { installation in
                 let copy = "\(installation.directory.path)/copy"

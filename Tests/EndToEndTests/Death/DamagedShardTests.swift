@@ -6,7 +6,8 @@ import Testing
 
 extension EndToEndTests {
     /// A damaged shard affects only its own commands, even shard 0, which holds the settings.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct DamagedShardTests {
+    @Suite(.enabled(if: runsSlowTests, "slow"), .filesOnly("a server keeps all shards in its own files"))
+    struct DamagedShardTests {
         @Test(arguments: [0, 3])
         func `one corrupted shard is named, and the others keep working`(_ number: Int) async throws {
             try await Installation.with(inProcess: false) { installation in

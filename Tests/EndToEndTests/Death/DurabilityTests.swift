@@ -7,7 +7,8 @@ import Testing
 extension EndToEndTests {
     /// Descriptors of the store, and the order of writes and syncs.
     struct DurabilityTests {
-        @Test func `each running worker holds its own descriptors of every shard`() async throws {
+        @Test(.filesOnly("a server keeps the shards in its own files"))
+        func `each running worker holds its own descriptors of every shard`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up(workers: 3)
                 #expect(try await installation.sluice("submit", "noop", "--wait").code == 0)
@@ -27,7 +28,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test(.enabled(if: isAvailable(program("strace") != nil), "strace is not installed"))
+        @Test(
+            .enabled(if: isAvailable(program("strace") != nil), "strace is not installed"),
+            .filesOnly("the server syncs; a server that does not is refused, see ServerStoreTests"))
         func `the WAL is synced between the write and the acknowledgement`() async throws {
             try await Installation.with { installation in
                 #expect(try await installation.sluice("submit", "noop").code == 0)

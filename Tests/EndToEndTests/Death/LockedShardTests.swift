@@ -6,7 +6,8 @@ import Testing
 
 extension EndToEndTests {
     /// A shard that a process keeps locked, for example one that is stopped within a commit.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct LockedShardTests {
+    @Suite(.enabled(if: runsSlowTests, "slow"), .filesOnly("on a server a commit locks the shards of its whole batch"))
+    struct LockedShardTests {
         private static func count(_ ids: [CommandID], in shard: Int) -> (there: Int, elsewhere: Int) {
             let there = ids.count { $0.shard(of: 8) == shard }
             return (there, ids.count - there)

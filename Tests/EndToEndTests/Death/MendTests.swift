@@ -8,7 +8,8 @@ import Testing
 extension EndToEndTests {
     /// Wrong numbers in a store that runs.
     struct MendTests {
-        @Test func `a flow and a key that are stuck go on when the health check has mended them`() async throws {
+        @Test(.filesOnly("doctor mends only the files of a store"))
+        func `a flow and a key that are stuck go on when the health check has mended them`() async throws {
             try await Installation.with(inProcess: false) { installation in
                 _ = try await installation.up()
                 // Nothing may run before the damage is done.

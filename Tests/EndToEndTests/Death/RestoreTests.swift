@@ -6,7 +6,10 @@ import Testing
 
 extension EndToEndTests {
     /// `sluice restore` and backups, with real processes.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct RestoreTests {
+    @Suite(
+        .enabled(if: runsSlowTests, "slow"), .filesOnly("a store on a server is backed up and restored with its server")
+    )
+    struct RestoreTests {
         private static let bulk = [String](repeating: #"{"payload":{}}"#, count: 80).joined(separator: "\n")
 
         @Test func `a store is restored from its backup, and runs what the backup has`() async throws {

@@ -112,7 +112,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a restore does not begin beside processes whose locks were swept away`() async throws {
+        @Test(.filesOnly("a store on a server is restored with its server"))
+        func `a restore does not begin beside processes whose locks were swept away`() async throws {
             try await Installation.with(inProcess: false) { installation in
                 _ = try await installation.coordinator()
                 let worker = try await installation.worker()

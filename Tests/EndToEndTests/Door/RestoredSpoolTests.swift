@@ -10,7 +10,8 @@ extension EndToEndTests {
     ///
     /// Looked for other instances: a complete upload and its command are rows of one shard, so neither is missing alone; a
     /// restore of a store whose spool was not mounted ended all open uploads.
-    @Suite struct RestoredSpoolTests {
+    @Suite(.filesOnly("a store on a server is restored with its server"))
+    struct RestoredSpoolTests {
         /// Sends the first bytes of an upload of `length` bytes.
         /// - Returns: its id.
         private func create(
