@@ -20,7 +20,7 @@ extension EndToEndTests {
                     "Content-Type: application/x-ndjson", "--data-binary", "@\(file)",
                     "\(door.origin)/api/v1/commands/bulk",
                 ]
-                let store = try SQLiteStore(directory: DataDirectory(path: installation.data), create: false)
+                let store = try installation.store()
                 let first = try installation.start(program: "/usr/bin/curl", arguments)
                 try await until("the first commit") { try store.counts()[.new] > 0 || first.ending != nil }
                 try await door.kill()

@@ -154,15 +154,14 @@ extension EndToEndTests {
                 _ = try await installation.coordinator()
                 let door = try await DoorRig(installation)
                 try await until("the coordinator is heard") { try await door.ready().status == 200 }
-                let probe = try SQLiteProbe("\(installation.data)/shard-00.sqlite")
-                try probe.run("BEGIN IMMEDIATE")
+                let lock = try await ShardLock(0, of: installation)
                 try await until("a failed commit") {
                     let failed = try await door.ready().json["failed"]?.elements ?? []
                     return failed.contains("commit")
                 }
                 #expect(try await door.curl("\(door.origin)/healthz", within: .seconds(5)).output == "ok\n")
                 #expect(try await door.scrape().sum("sluice_store_up") == 1)
-                try probe.run("ROLLBACK")
+                try await lock.release()
                 try await until("a commit") { try await door.ready().status == 200 }
             }
         }

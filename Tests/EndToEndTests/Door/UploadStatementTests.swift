@@ -76,14 +76,12 @@ extension EndToEndTests {
                 let door = try await DoorRig(installation)
                 let url = try await Self.upload(100, of: 200, to: door)
                 let id = try #require(url.split(separator: "/").last.flatMap { CommandID(String($0)) })
-                let shard = try #require(String(id.shard(of: 8)).first)
-                let probe = try SQLiteProbe("\(installation.data)/shard-0\(shard).sqlite")
-                try probe.run("BEGIN IMMEDIATE")
+                let lock = try await ShardLock(id.shard(of: 8), of: installation)
                 let refused = try await door.curl(
                     "-i", "-X", "PATCH", "-H", "Tus-Resumable: 1.0.0", "-H", "Upload-Offset: 100", "-H",
                     "Content-Type: application/offset+octet-stream", "--data-binary",
                     "@\(installation.directory.path)/part", url)
-                try probe.run("ROLLBACK")
+                try await lock.release()
                 #expect(refused.output.contains(" 503 "), "\(refused.output)")
                 #expect(refused.output.contains("The store is busy; try again."), "\(refused.output)")
                 #expect(!refused.output.contains(installation.data) && !refused.output.contains("\(getpid())"))

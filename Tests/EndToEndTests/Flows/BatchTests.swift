@@ -25,8 +25,9 @@ extension EndToEndTests {
                 let shown = try await installation.sluice("batch", "\(batch)")
                 #expect(shown.output.contains("success · 500 of 500 ended"), "\(shown.output)")
                 let store = try installation.store()
-                #expect(
-                    Set(try store.list(CommandFilter(), after: nil, limit: 1000).map { $0.id.shard(of: 8) }).count == 8)
+                let shards = Set(try store.list(CommandFilter(), after: nil, limit: 1000).map { $0.id.shard(of: 8) })
+                // A bulk goes to one shard of a server, whose shards share each commit.
+                if installation.serverStore == nil { #expect(shards.count == 8) }
                 try await until("the callback has run", within: .seconds(10)) {
                     try store.counts()[.success] == 502
                 }
