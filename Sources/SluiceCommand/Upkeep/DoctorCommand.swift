@@ -33,10 +33,11 @@ struct DoctorCommand: AsyncParsableCommand {
         SignalHandling.exits()
         let directory = data.directory()
         let limits = await QueueCondition.uploadLimits(data, directory)
+        let location = try data.location()
         let others =
             await ConfigurationCheck(data).findings() + StoredDataCheck(directory).findings()
-            + SpooledDataCheck(directory, limits, try? ConfiguredRoutes.read(data)).findings() + condition()
-        let worst = HealthCheck(try data.location(), mends: mend).run(others: others) { finding in
+            + SpooledDataCheck(location, limits, try? ConfiguredRoutes.read(data)).findings() + condition()
+        let worst = HealthCheck(location, mends: mend).run(others: others) { finding in
             if print.json {
                 Output.line(finding.json.bytes)
             } else {

@@ -8,7 +8,7 @@ internal import UploadSpool
 
 /// The checks of `doctor` on the door and its uploads. It changes nothing.
 struct SpooledDataCheck {
-    private let directory: DataDirectory
+    private let location: StoreLocation
     private let limits: UploadLimits
     private let routes: UploadRoutes?
 
@@ -18,15 +18,15 @@ struct SpooledDataCheck {
     /// - Parameters:
     ///   - limits: of the configuration.
     ///   - routes: of the configuration; nil where it cannot be read.
-    init(_ directory: DataDirectory, _ limits: UploadLimits, _ routes: UploadRoutes?) {
-        self.directory = directory
+    init(_ location: StoreLocation, _ limits: UploadLimits, _ routes: UploadRoutes?) {
+        self.location = location
         self.limits = limits
         self.routes = routes
     }
 
     func findings() -> [Finding] {
         // The check of the shards says why there is no store.
-        guard let queue = try? QueueAccess(opening: .directory(directory)) else { return [] }
+        guard let queue = try? QueueAccess(opening: location) else { return [] }
         let door = queue.door
         let running =
             queue.stalledDoor.map(Finding.init(stalled:))
@@ -39,6 +39,7 @@ struct SpooledDataCheck {
     }
 
     private func uploads(_ queue: QueueAccess) -> [Finding] {
+        let directory = location.directory
         let spool = SpoolDirectory(path: directory.uploads)
         let check = queue.spoolCheck
         var result = SpoolCheck.Result()
