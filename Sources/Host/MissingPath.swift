@@ -41,6 +41,12 @@ struct MissingPath: Equatable, Sendable {
                 : "make it there as that user, and give it to user \(Self.name(of: geteuid()))")
     }
 
+    /// Whether this process may make a directory at a path, or there is one.
+    static func canMakeDirectory(_ path: String) -> Bool {
+        guard let missing = MissingPath(path) else { return access("\(path)/.", F_OK) == 0 }
+        return !missing.isHidden && access("\(missing.parent)/.", W_OK | X_OK) == 0
+    }
+
     private static func parent(of path: String) -> String {
         let bytes = path.utf8
         let end = bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex

@@ -107,7 +107,7 @@ package enum Stores {
             return OpenedStore(store, maintenance: store, in: directory)
         case .server(let url, let directory):
             let store = try PostgreSQLStore(url: url)
-            if create { try directory.prepare() }
+            if create { try directory.prepare() } else { try directory.checkPrivacy() }
             try store.bind(to: directory, begins: create)
             return OpenedStore(store, named: location.name, in: directory)
         }

@@ -21,6 +21,9 @@ package struct DataDirectory: Sendable, Hashable {
 
     package init(path: String) { self.path = path }
 
+    /// Whether this process may make the directory, or it exists.
+    package var canBeMade: Bool { MissingPath.canMakeDirectory(path) }
+
     package var run: RunDirectory { RunDirectory(path: "\(path)/run") }
     package var spool: String { "\(path)/spool" }
     /// The files of uploads to the door, which makes the directory and owns it: a file without a row is removed.

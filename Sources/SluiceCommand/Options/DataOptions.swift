@@ -90,11 +90,15 @@ struct DataOptions: ParsableArguments {
         do {
             return try body()
         } catch {
-            if try location().isServer { throw error }
             let exitError = ExitError(error)
             var status = stat()
             let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-            guard !isDirectory, exitError.code == .permission || create && exitError.code == .input else { throw error }
+            let isServer = try location().isServer
+            guard !isDirectory, exitError.code == .permission || create && !isServer && exitError.code == .input else {
+                throw error
+            }
+            // A server may have refused this user instead.
+            if isServer, directory().canBeMade { throw error }
             throw ExitError(.cannotCreate, exitError.message)
         }
     }

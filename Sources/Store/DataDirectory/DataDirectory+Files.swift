@@ -19,6 +19,11 @@ extension DataDirectory {
         }
     }
 
+    /// Refuses a directory that other users can read or write. One that is missing is not refused.
+    package func checkPrivacy() throws(StoreError) {
+        if access(path, F_OK) == 0 { try Self.check(path, isDirectory: true) }
+    }
+
     /// The numbers of the existing shards, in order.
     package func shards() throws(StoreError) -> [Int] {
         try Self.names(path).compactMap { name in
