@@ -60,13 +60,16 @@ extension EndToEndTests {
             try await Installation.with { installation in
                 _ = try await installation.sluice("limit", "set", "api", "--starts", "30/s", "--at-once", "2")
                 let ids = try await installation.sluice("submit", "noop", "-", "--limit", "api", input: Self.bulk(12))
-                    .ids.map(\.description).sorted()
+                    .ids
+                // A bulk goes to one shard of a server, where the first of its lines wait longest.
+                let longest = installation.serverStore == nil ? ids.sorted().prefix(10) : ids.prefix(10)
                 let shown = try await installation.sluice("limit", "show", "api")
                 #expect(shown.output.hasPrefix("api: starts 30/s, at most 3"), "\(shown.output)")
                 #expect(shown.output.contains("running 0 of 2, waiting 12"), "\(shown.output)")
                 let json = try JSONValue(
                     parsing: try await installation.sluice("limit", "show", "api", "--json").output.utf8)
-                #expect(json["next"]?.elements?.compactMap { $0["id"]?.string } == Array(ids.prefix(10)))
+                #expect(
+                    json["next"]?.elements?.compactMap { $0["id"]?.string } == longest.sorted().map(\.description))
                 let missing = try await installation.run(
                     program: "\(Installation.bin)/sluice", ["limit", "show", "apo"])
                 #expect(missing.code == 66 && missing.errors.contains("api"), "\(missing.errors)")

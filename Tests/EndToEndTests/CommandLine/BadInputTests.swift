@@ -297,7 +297,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a full data directory is exit code 74, and acknowledged commands stay`() async throws {
+        @Test(.filesOnly("the commands are on the disk of the server"))
+        func `a full data directory is exit code 74, and acknowledged commands stay`() async throws {
             try await Installation.with { installation in
                 guard let mounting = try await installation.mounting() else {
                     if requiresPeers {
@@ -337,7 +338,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a foreign database or one of a newer version is refused with exit code 65 and not changed`()
+        @Test(.filesOnly("a server keeps all shards in its own files"))
+        func `a foreign database or one of a newer version is refused with exit code 65 and not changed`()
             async throws
         {
             try await Installation.with { installation in

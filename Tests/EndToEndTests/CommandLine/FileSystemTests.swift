@@ -6,7 +6,7 @@ extension EndToEndTests {
     /// A data directory on a file system that cannot hold one.
     @Suite(
         .enabled(if: isAvailable(FuseMount.isAvailable), "only root can mount, and bindfs makes a FUSE file system"),
-        .filesOnly("the shared memory is that of the files"))
+        .filesOnly("SQLite needs the shared memory"))
     struct FileSystemTests {
         @Test(arguments: [true, false])
         func `a data directory without shared memory is refused with its path and its file system`(

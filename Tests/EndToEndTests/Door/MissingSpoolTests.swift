@@ -49,7 +49,8 @@ extension EndToEndTests {
                 #expect(try await head().contains("upload-offset: 400000"))
                 #expect(try await door.stop() == .exited(0))
 
-                // A restore is the word of a person: what is not in the spool is lost.
+                // A restore is the word of a person: what is not in the spool is lost. A server is restored by its own means.
+                guard installation.serverStore == nil else { return }
                 let copy = "\(installation.directory.path)/copy"
                 #expect(try await installation.sluice("backup", copy).code == 0)
                 try FileManager.default.removeItem(atPath: "\(uploads)/\(name)")
