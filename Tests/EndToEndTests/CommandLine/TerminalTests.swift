@@ -157,7 +157,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a progress line fits its terminal`() async throws {
+        @Test(.filesOnly("a store on a server is backed up with its server"))
+        func `a progress line fits its terminal`() async throws {
             try await Installation.with { installation in
                 _ = try await installation.sluice("submit", "noop")
                 let terminal = try Pseudoterminal(columns: 12, rows: 24)
