@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 extension EndToEndTests {
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct BenchTests {
+    @Suite(.enabled(if: runsSlowTests, "slow"), .filesOnly("bench takes no store from SLUICE_STORE"))
+    struct BenchTests {
         @Test func `bench prints its figures with the machine and versions, and removes its files`()
             async throws
         {
