@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TestSupport
 import Testing
 
@@ -9,6 +10,8 @@ extension EndToEndTests {
         private struct Refusal {
             var arguments: [String]
             var text: String
+            /// Whether it depends on the files of a store. The sentences of a server are those of `ServerStoreTests`.
+            var isOfFiles: Bool { ["backup", "restore"].contains(arguments[0]) || arguments.contains("--data") }
         }
 
         /// - Parameter places: the values of the placeholders, such as `{data}`.
@@ -34,10 +37,13 @@ extension EndToEndTests {
                 ]
                 let refusals = try refusals(places)
                 #expect(refusals.count >= 60)
-                for refusal in refusals {
+                let store = try installation.serverStore.map { try PostgreSQLStore.name(ofStoreAt: $0.url) }
+                for refusal in refusals where store == nil || !refusal.isOfFiles {
                     let finished = try await installation.run(
                         program: "\(Installation.bin)/sluice", refusal.arguments)
-                    let text = (finished.output + finished.errors).replacing(base, with: "{base}")
+                    let output = finished.output + finished.errors
+                    let named = store.map { output.replacing($0, with: installation.data) } ?? output
+                    let text = named.replacing(base, with: "{base}")
                         .replacing(/it is \d\S+Z/, with: "it is {now}")
                     #expect(text + "exit \(finished.code ?? -1)" == refusal.text, "\(refusal.arguments)")
                 }
