@@ -14,7 +14,10 @@ import Work
 extension EndToEndTests {
     /// A coordinator and two workers whose commits are made, and whose outcomes are forgotten: one in five. Their transitions have
     /// numbers with holes.
-    @Suite(.enabled(if: runsSlowTests, "slow")) struct ForgetfulTortureTests {
+    @Suite(
+        .enabled(if: runsSlowTests, "slow"),
+        .filesOnly("the test wraps the store in files, so that commits end unknown"))
+    struct ForgetfulTortureTests {
         /// A coordinator and two workers in this process, each with a store of its own.
         private struct Processes {
             let stores: [ForgetfulStore]

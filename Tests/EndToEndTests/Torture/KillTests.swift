@@ -26,7 +26,8 @@ extension EndToEndTests {
             #expect(faults(7) == faults(7) && faults(7) != faults(8))
         }
 
-        @Test func `dozens of faults lose no command and run none twice`() async throws {
+        @Test(.filesOnly("its faults restore backups and set the clock of the store"))
+        func `dozens of faults lose no command and run none twice`() async throws {
             var random = SeededRandom.announced("kill test")
             let schedule = FaultSchedule(count: Self.faults, slots: Torture.slots, using: &random)
             let seed = random.seed

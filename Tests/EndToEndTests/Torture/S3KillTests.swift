@@ -24,7 +24,7 @@ extension EndToEndTests {
                 try await Installation.with(inProcess: false) { installation in
                     let configuration = try Self.configuration(installation, server.origin)
                     let uploads = try await Self.submit(installation, server.origin, &random)
-                    let commands = try installation.files()
+                    let commands = try installation.store()
                     var services = [
                         try await installation.coordinator(),
                         try await installation.worker("--config", configuration),

@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEndTests {
     /// The program `simulate`: workers, committers and the memory store in threads that take turns, with faults from a seed.
-    struct SimulationTests {
+    @Suite(.filesOnly("the simulation has a store in memory")) struct SimulationTests {
         /// Seeds that have found faults.
         static let oldSeeds = [567_755_765_332, 715_741_219_083, 618_802_751_189, 30_444_311_158]
 

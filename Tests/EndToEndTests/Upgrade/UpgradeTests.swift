@@ -11,7 +11,7 @@ import ZeroMQ
 extension EndToEndTests {
     /// Processes of two releases in one data directory. The other release is played by the test;
     /// `deploy/test-upgrade` runs the real one.
-    struct UpgradeTests {
+    @Suite(.filesOnly("the earlier release has no other store")) struct UpgradeTests {
         /// Takes what later releases added from the tables, as release 0.1.0 would have made them.
         private static func makeFirstRelease(_ installation: Installation) throws {
             let first = try SQLiteProbe(installation.directory.file("first.sqlite", []))
