@@ -174,7 +174,8 @@ extension EndToEndTests {
             }
         }
 
-        @Test func `a backup is complete, and is not overwritten`() async throws {
+        @Test(.filesOnly("a store on a server is backed up with its server"))
+        func `a backup is complete, and is not overwritten`() async throws {
             try await Installation.with { installation in
                 let ids = try await installation.sluice("submit", "noop").ids
                 let copy = "\(installation.directory.path)/copy"
