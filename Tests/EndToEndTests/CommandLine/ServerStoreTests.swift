@@ -112,6 +112,32 @@ extension EndToEndTests {
             }
         }
 
+        /// The times of a store on a server are those of the server.
+        @Test(.enabled(if: SteppedClock.isAvailable, "libfaketime is not installed"))
+        func `a jump of the clock of this machine starts, cancels and deletes nothing`() async throws {
+            try await Installation.with(store: ServerStore()) { installation in
+                let clock = try await SteppedClock(in: installation)
+                let coordinator = try await installation.coordinator(environment: clock.environment)
+                _ = try await installation.worker(environment: clock.environment)
+                let store = try installation.store()
+                let first = try #require(try await installation.sluice("submit", "noop", "--wait").ids.first)
+                let due = try await installation.sluice("submit", "noop", "--not-before", "2d").ids
+                let late = try await installation.sluice("submit", "noop", "--not-before", "3d", "--deadline", "5d").ids
+                try clock.set(.seconds(8 * 86_400))
+                let last = try await installation.sluice("submit", "noop", "--wait")
+                #expect(last.code == 0, "\(last.errors)")
+                #expect(try (due + late).map { try store.command($0)?.status } == [.new, .new])
+                #expect(try await installation.sluice("prune").code == 0)
+                #expect(try store.command(first)?.status == .success)
+                let id = try #require(last.ids.first)
+                let end = try #require(store.timeline(id).last).at
+                #expect(abs((end - .now).seconds) < 60, "\(end)")
+                let status = try await installation.sluice("status").output
+                #expect(!status.contains("jumped"), "\(status)")
+                #expect(SteppedClock.reports(of: coordinator) == 0)
+            }
+        }
+
         /// Processes wait for a server that is away, and nothing that was acknowledged is lost.
         @Test func `a server that is killed under load comes back, and every command ends once`() async throws {
             let server = try await PostgreSQLServer(["fsync": "on"])
