@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import threading
 import time
+import urllib.request
 
+NO_PROXY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 ROUTES = """
 routes:
   keep: {}
@@ -154,32 +155,29 @@ class Instance:
 
     # The store
 
-    def rows(self, query):
-        found = []
-        for name in sorted(os.listdir(self.data)):
-            if name.endswith(".sqlite"):
-                shard = sqlite3.connect(f"file:{self.data}/{name}?mode=ro", uri=True, timeout=30)
-                found += shard.execute(query).fetchall()
-                shard.close()
-        return found
+    def lines(self, *arguments):
+        """The lines of a subcommand that prints JSON, from whichever store the instance has."""
+        command = [self.sluice, *arguments, "--json", "--data", self.data]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return [json.loads(line) for line in output.splitlines()]
 
     def uploads(self):
-        """The complete uploads: id, name of the file, offset, length and command."""
-        for row in self.rows("SELECT id, facts, offset, length, command FROM upload WHERE state = 1"):
-            facts = json.loads(row[1])
-            if not facts.get("isPartial"):
-                yield uuid(row[0]), facts.get("fileName"), row[2], row[3], row[4] and uuid(row[4])
+        """The complete uploads: id, name of the file, offset, length and command. A part of another upload has no name."""
+        path = query = f"http://127.0.0.1:{self.port}/api/v1/uploads?state=complete&limit=100"
+        # A door that was killed last is starting.
+        with self.lock:
+            while query:
+                request = urllib.request.Request(query, headers={"Authorization": f"Bearer {self.token}"})
+                page = json.load(NO_PROXY.open(request, timeout=60))
+                for row in page["uploads"]:
+                    yield row["id"], row["fileName"], row["offset"], row["length"], row["command"]
+                query = page["next"] and f"{path}&cursor={page['next']}"
 
     def commands(self):
         """The commands: id, name of the file, and whether it has succeeded."""
-        for row in self.rows("SELECT id, body, status FROM command JOIN payload USING (turn)"):
-            yield uuid(row[0]), json.loads(row[1])["to"].rsplit("/", 1)[1], row[2] == 4
+        for row in self.lines("list", "--limit", "0"):
+            yield row["id"], row["url"].rsplit("/", 1)[1], row["status"] == "success"
 
     def spooled(self, upload):
         with open(f"{self.data}/spool/uploads/{upload}", "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def uuid(raw):
-    text = raw.hex()
-    return "-".join([text[:8], text[8:12], text[12:16], text[16:20], text[20:]])
