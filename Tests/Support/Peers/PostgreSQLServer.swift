@@ -51,6 +51,8 @@ package final class PostgreSQLServer: Sendable {
         for path in [directory, "\(directory)/password", pipe] where geteuid() == 0 {
             chown(path, unprivileged, unprivileged)
         }
+        // Root of a network namespace is another user there, and needs a way to the socket.
+        chmod(directory, 0o711)
         // For both directions, because opening for writing alone would wait for the shell.
         life = open(pipe, O_RDWR | O_CLOEXEC)
 
