@@ -47,7 +47,8 @@ extension EndToEndTests {
                 let server = try await installation.receiver(hashes: false)
                 try server.run("PUT /bad* : read; answer 503\nPUT /a/* : read; wait 100ms; answer 201")
                 _ = try await installation.up(workers: 2, "--concurrency", "2")
-                let client = try SluiceClient(data: installation.data, create: false)
+                let client = try SluiceClient(
+                    data: installation.data, store: installation.serverStore?.url, create: false)
                 let links = try client.events(prefix: "link/")
                 let outages = Task {
                     var outages: [SluiceEvent] = []

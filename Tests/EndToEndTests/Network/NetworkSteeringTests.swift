@@ -112,7 +112,7 @@ extension EndToEndTests {
                 receiver.on("/in/a.bin", .slow(bytesPerSecond: 1_000_000))
                 let file = try installation.directory.file("a.bin", [UInt8](repeating: 7, count: Self.size))
                 _ = try await installation.up()
-                let client = try SluiceClient(data: installation.data)
+                let client = try SluiceClient(data: installation.data, store: installation.serverStore?.url)
                 let heard = Mutex<[SluiceEvent]>([])
                 let listening = Task { [events = try client.events(prefix: "link/")] in
                     for await event in events { heard.withLock { $0.append(event) } }

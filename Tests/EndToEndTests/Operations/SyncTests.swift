@@ -71,7 +71,7 @@ extension EndToEndTests {
         @Test func `a list of 1,000 quotes becomes a collection that can be queried`() async throws {
             try await with { installation, quotes, arguments in
                 _ = try await installation.up()
-                let client = try SluiceClient(data: installation.data)
+                let client = try SluiceClient(data: installation.data, store: installation.serverStore?.url)
                 let events = try client.events(prefix: "collection/")
                 let columns = ["--column", "author=/author", "--column", "edition=/version"]
                 let first = try await sluice(installation, arguments + Self.paging + columns + ["--wait"])

@@ -67,7 +67,8 @@ extension EndToEndTests {
                         try manager.write(name, unit(name, installation))
                     }
                     mkdir(installation.data, 0o700)
-                    try "exec: {enabled: true}\n".write(
+                    let store = installation.serverStore.map { "store: \($0.url)\n" } ?? ""
+                    try "exec: {enabled: true}\n\(store)".write(
                         toFile: "\(installation.data)/sluice.yaml", atomically: true, encoding: .utf8)
                     chmod("\(installation.data)/sluice.yaml", 0o600)
                     try await body(installation, manager)

@@ -90,7 +90,8 @@ extension EndToEndTests {
                 let store = try installation.store()
                 try await installation.await(running, .sent, in: store)
 
-                let client = try SluiceClient(data: installation.data, create: false)
+                let client = try SluiceClient(
+                    data: installation.data, store: installation.serverStore?.url, create: false)
                 let events = LockedEvents()
                 let stream = try client.events()
                 let listener = Task { for await event in stream { events.append(event) } }
@@ -138,7 +139,8 @@ extension EndToEndTests {
                     try await installation.sluice("network", "--json").lines.count { $0.contains(".example:80") }
                         == 1000
                 }
-                let client = try SluiceClient(data: installation.data, create: false)
+                let client = try SluiceClient(
+                    data: installation.data, store: installation.serverStore?.url, create: false)
                 let events = LockedEvents()
                 let stream = try client.events()
                 let listener = Task { for await event in stream { events.append(event) } }

@@ -98,7 +98,9 @@ extension EndToEndTests {
             }
         }
 
-        @Test(.enabled(if: SmallFileSystem.mayExist && runsSlowTests, "only root can mount a small tmpfs"))
+        @Test(
+            .enabled(if: SmallFileSystem.mayExist && runsSlowTests, "only root can mount a small tmpfs"),
+            .filesOnly("the commands are on the disk of the server"))
         func `a worker that dies while the disk is full comes back when there is room, and the others work on`()
             async throws
         {

@@ -14,7 +14,7 @@ extension EndToEndTests {
                 var slow = 0
                 for _ in 0..<30 {
                     // A new client each time: its subscription races the end of the command.
-                    let client = try SluiceClient(data: installation.data)
+                    let client = try SluiceClient(data: installation.data, store: installation.serverStore?.url)
                     let began = ContinuousClock.now
                     let id = try await client.submit("noop", payload: [:])
                     let outcome = try await client.wait(for: id)
@@ -50,7 +50,7 @@ extension EndToEndTests {
         @Test func `a wait hears of a cancellation by another process`() async throws {
             try await Installation.with { installation in
                 let up = try await installation.up()
-                let client = try SluiceClient(data: installation.data)
+                let client = try SluiceClient(data: installation.data, store: installation.serverStore?.url)
                 #expect(try await installation.sluice("pause").code == 0)
                 let id = try await client.submit("noop", payload: [:])
                 async let outcome = client.wait(for: id)
