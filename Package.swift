@@ -476,7 +476,8 @@ let package = Package(
         tests(
             "DoorMetrics",
             [
-                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "NetworkControl", "Store", "Telemetry",
+                "Commands", "Console", "Door", "DoorLive", "DoorMetrics", "NetworkControl", "Queue", "Store",
+                "Telemetry",
                 "TestSupport", "Uploads", "UploadSpool", log,
             ] + http),
         tests(

@@ -65,6 +65,17 @@ package enum MetricCatalog {
         "sluice_link_round_trip_seconds": "Smoothed round trip of a link.",
         "sluice_wal_bytes": "Write-ahead log of a shard.",
         "sluice_store_bytes": "Files of the store without write-ahead logs.",
+        // Of each process, for a store on a server
+        "sluice_store_commit_seconds":
+            "A transaction on the server of the store, from its first statement until the answer to COMMIT.",
+        "sluice_store_round_trips_total": "Requests to the server of the store that waited for an answer.",
+        "sluice_store_relation_loads_total":
+            "Commits with effects on other commands, by whether the rows read in advance were all that they needed.",
+        "sluice_store_repeats_total":
+            "Transactions made again because the server had ended them in favour of others, or their wait for a lock.",
+        "sluice_store_connections_lost_total": "Connections to the server of the store that were lost.",
+        "sluice_store_oldest_transaction_age_seconds":
+            "Age of the oldest transaction on the server of the store that the role may see; 0 where none is open.",
         "sluice_uploads": "Uploads that take bytes; at most 1,000 of a shard are counted.",
         "sluice_uploads_total": "Uploads that were created, became complete, or ended otherwise, by protocol.",
         "sluice_upload_received_bytes_total": "Bytes of uploads that came, also those that were dropped, by protocol.",

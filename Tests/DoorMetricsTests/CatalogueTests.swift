@@ -1,6 +1,7 @@
 import Commands
 import Door
 import DoorLive
+import Queue
 import Store
 import Telemetry
 import Testing
@@ -19,6 +20,8 @@ struct CatalogueTests {
         families += DoorFigures.families(of: UploadStatistics.Counts())
         families += DoorFigures.families(of: DoorStatistics(), failures: [:], version: "1")
         families += LinkFigures.families(of: LivePart().snapshot.links)
+        families += ServerFigures.families(of: ServerCounts())
+        families += ServerFigures.families(ofTransactionOpenFor: 0)
         families.append(RequestMeter().family)
         for family in families { #expect(MetricCatalog.names.contains(family.name), "\(family.name)") }
         #expect(Set(families.map(\.name)).count == families.count)

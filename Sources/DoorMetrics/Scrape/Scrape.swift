@@ -16,9 +16,12 @@ struct Scrape: Sendable {
     let more: @Sendable () -> [MetricFamily]
     private let store: CachedReading<StoreFigures>
     private let spool: CachedReading<SpoolFigures?>
+    private let server: CachedReading<[MetricFamily]>
 
     /// Figures of store and spool are this old at most, so that scrapes cannot load them.
     private static let maxAge: Duration = .seconds(1)
+    /// The transactions of a server are those of all its users.
+    private static let maxServerAge: Duration = .seconds(10)
     /// A reading that takes longer, because a disk hangs, is left out.
     private static let timeout: Duration = .seconds(2)
 
@@ -40,15 +43,21 @@ struct Scrape: Sendable {
         spool = CachedReading(maxAge: Self.maxAge) { [uploads = context.uploads] in
             try? await uploads.spoolFigures()
         }
+        server = CachedReading(maxAge: Self.maxServerAge) { [client = context.client] in
+            let age = try? await client.read(isUrgent: true) { queue in try queue.oldestTransactionAge() }
+            return age.flatMap(\.self).map { ServerFigures.families(ofTransactionOpenFor: $0) } ?? []
+        }
     }
 
     /// The text of this moment.
     func text() async -> [UInt8] {
         async let spool = spool.value(within: Self.timeout)
+        async let server = server.value(within: Self.timeout)
         let store = await store.value(within: Self.timeout)
         let now = context.client.now
         var text = MetricsText()
         text.add(store?.families(now: now) ?? [MetricFamily("sluice_store_up", .gauge, value: 0)])
+        text.add(await server ?? [])
         if let spool = await spool.flatMap(\.self) { text.add(DoorFigures.families(of: spool)) }
         text.add(LinkFigures.families(of: live.snapshot.links))
         text.add(StreamFigures.families(of: live.statistics))

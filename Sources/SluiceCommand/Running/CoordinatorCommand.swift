@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coordination
 internal import Dispatch
+internal import DoorMetrics
 internal import FileOps
 internal import Host
 internal import Logging
@@ -31,14 +32,15 @@ struct CoordinatorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("coordinator")
-        let telemetry = Telemetry.bootstrap(logger: logger)
+        var telemetry = Telemetry.bootstrap(logger: logger)
         var configuration = CoordinatorConfiguration()
-        configuration.reports = { telemetry.reports }
         configuration.beat = { Notify.alive() }
         let file = try await ConfigurationFile(data, data.directory())
         configuration.network = file.network
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let queue = try data.queue(create: true)
+        telemetry.more = { ServerFigures.families(of: queue.serverCounts) }
+        configuration.reports = { [telemetry] in telemetry.reports }
         let directory = queue.directory
         if let warning = try directory.fileSystem()?.warning(directory.path) { logger.warning("\(warning)") }
         let check = InboxCheck(queue, registry: SubmitRegistry.registry(for: file))

@@ -60,9 +60,10 @@ struct DoorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("door")
-        let telemetry = Telemetry.bootstrap(logger: logger)
+        var telemetry = Telemetry.bootstrap(logger: logger)
         let file = try await ConfigurationFile(data, data.directory())
         let queue = try data.queue(create: true)
+        telemetry.more = { ServerFigures.families(of: queue.serverCounts) }
         let client = try SluiceClient(queue.opened, registry: BuiltInOperations.registry(try file.uploads()))
         let inherited = try SocketActivation.socket()
         let address = inherited?.address ?? listen ?? file.door.listen ?? Self.defaultAddress

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import BuiltIn
 internal import Commands
+internal import DoorMetrics
 internal import Exec
 internal import HTTPClient
 internal import Host
@@ -75,7 +76,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = log.logger("worker")
-        let telemetry = Telemetry.bootstrap(logger: logger)
+        var telemetry = Telemetry.bootstrap(logger: logger)
         let directory = data.directory()
         var operations = try await ConfigurationFile(data, directory).uploads()
         if let proxies = operations.http.client.proxies.summary {
@@ -86,7 +87,8 @@ struct WorkerCommand: AsyncParsableCommand {
         var configuration = WorkerConfiguration()
         configuration.concurrency = concurrency
         configuration.beat = { Notify.alive() }
-        configuration.reports = { telemetry.reports }
+        telemetry.more = { ServerFigures.families(of: queue.serverCounts) }
+        configuration.reports = { [telemetry] in telemetry.reports }
         configuration.grace = grace.duration
         configuration.parentDescriptor = parentDescriptor
         operations.cache = directory.cache

@@ -1,5 +1,6 @@
 package import Commands
 internal import Host
+internal import Synchronization
 
 /// A server has no condition of single shards: a store that cannot be used throws at its opening.
 extension PostgreSQLStore: StoreHealth {
@@ -71,6 +72,16 @@ extension PostgreSQLStore: StoreHealth {
         FROM pg_stat_activity WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
         ORDER BY xact_start LIMIT 1
         """)
+    package var statistics: StoreStatistics? { pool.statistics.withLock { $0 } }
+
+    package func oldestTransaction() throws(StoreError) -> Duration? {
+        try read { transaction throws(StoreError) in
+            try transaction.read(Self.oldestTransaction).first { row in
+                Duration.seconds(max(row[3] as Int64, 0))
+            }
+        }
+    }
+
     private static let longestWait = PostgreSQLStatement(
         "longest-lock-wait",
         """

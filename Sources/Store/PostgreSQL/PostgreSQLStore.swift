@@ -200,7 +200,8 @@ package final class PostgreSQLStore: CommandStore {
     ) throws(StoreError) -> Value {
         try Self.repeated(on: pool, timeout: timeout, outcomeIsKnown: outcomeIsKnown) {
             (connection, deadline) throws(PostgreSQLError) in
-            try connection.transaction(deadline: deadline) { connection throws(PostgreSQLError) in
+            let start = MonotonicTime.now
+            let value = try connection.transaction(deadline: deadline) { connection throws(PostgreSQLError) in
                 try withUnsafeMutablePointer(to: &connection) { pointer throws(PostgreSQLError) in
                     let transaction = PostgreSQLTransaction(pointer, deadline: deadline)
                     let value = try Self.call(transaction, body)
@@ -208,6 +209,8 @@ package final class PostgreSQLStore: CommandStore {
                     return value
                 }
             }
+            if !outcomeIsKnown { pool.statistics.withLock { $0.committed(since: start) } }
+            return value
         }
     }
 
@@ -247,6 +250,7 @@ package final class PostgreSQLStore: CommandStore {
                 case .repeatTransaction:
                     conflicts += 1
                     guard conflicts < maxConflicts else { throw error.storeError }
+                    pool.statistics.withLock { $0.repeats += 1 }
                     usleep(.random(in: 1000...10_000))
                 case .reconnect:
                     pool.closeIdle()

@@ -17,10 +17,18 @@ package protocol StoreHealth: Sendable {
     func durability() throws(StoreError) -> String
     /// The state of the server of the store, for a person. Default: nothing, as of a store in files.
     func serverFindings() throws(StoreError) -> [ServerFinding]
+    /// The counts of the work of this process on the server of the store; nil for a store in files. It takes no time.
+    var statistics: StoreStatistics? { get }
+    /// The age of the oldest transaction that another session of the server has open, of those that the role may see. While
+    /// it is open, no row that was deleted since makes room.
+    /// - Returns: nil where none is open, and for a store in files.
+    func oldestTransaction() throws(StoreError) -> Duration?
 }
 
 extension StoreHealth {
     package func serverFindings() throws(StoreError) -> [ServerFinding] { [] }
+    package var statistics: StoreStatistics? { nil }
+    package func oldestTransaction() throws(StoreError) -> Duration? { nil }
 }
 
 /// A fact about the server of a store.

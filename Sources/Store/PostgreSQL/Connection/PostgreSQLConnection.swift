@@ -24,6 +24,8 @@ struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
     /// The statements that the server has prepared, by name.
     private var prepared: [String: PreparedStatement] = [:]
     private(set) var transactionState = TransactionState.none
+    /// The pipelines that were sent.
+    private(set) var roundTrips = 0
 
     /// - Parameter handle: a connection that is established.
     init(_ handle: consuming LibpqHandle, server: String, redaction: PasswordRedaction, notices: NoticeReceiver?) {
@@ -141,6 +143,7 @@ struct PostgreSQLConnection: ~Copyable, @unchecked Sendable {
         if begins { pipeline.prepend(.begin) }
         var exchange = PipelineExchange(
             pipeline, to: server, redaction: redaction, isInTransaction: transactionState == .open)
+        roundTrips += 1
         let loss = run(&exchange, on: pointer, until: deadline)
         prepared.merge(exchange.prepared) { _, new in new }
         transactionState = exchange.isInTransaction ? .open : .none

@@ -26,6 +26,9 @@ struct RelationClosure {
         }
     }
 
+    /// Whether no change has effects on other commands.
+    var isEmpty: Bool { shards.isEmpty }
+
     // MARK: Statements
 
     private static let changed = "unnest($1::int8[]::int2[], $2::int8[]) w(shard, turn)"
@@ -103,7 +106,7 @@ struct RelationClosure {
     // MARK: Reading
 
     func load(_ transaction: PostgreSQLTransaction, shardCount: Int) throws(StoreError) {
-        if shards.isEmpty { return }
+        if isEmpty { return }
         let byNumber = Dictionary(uniqueKeysWithValues: shards.map { ($0.number, $0) })
         let (turnShards, turns) = (self.turns.map(\.shard), self.turns.map(\.turn))
         let (keyShards, keys) = (self.keys.map(\.shard), self.keys.map(\.key))

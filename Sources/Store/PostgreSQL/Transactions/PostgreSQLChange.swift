@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Synchronization
 
 /// The changes of one transaction in the shards that it has locked.
 final class PostgreSQLChange {
@@ -14,7 +15,7 @@ final class PostgreSQLChange {
     }
 
     let transaction: PostgreSQLTransaction
-    private let shardCount: Int
+    private let store: PostgreSQLStore
     /// By id: of ``Preload/bodies``.
     var bodies: [CommandID: (payload: [UInt8], checkpoint: [UInt8]?)] = [:]
     /// Whether the worker of ``Preload/session`` has one.
@@ -50,7 +51,7 @@ final class PostgreSQLChange {
         _ numbers: [Int], _ transaction: PostgreSQLTransaction, loading preload: Preload, store: PostgreSQLStore
     ) throws(StoreError) {
         self.transaction = transaction
-        shardCount = store.shardCount
+        self.store = store
         let session = preload.session
         let timeout = max((transaction.deadline - .now).milliseconds * 3 / 4, 1)
         var found: [StoredCommand] = []
@@ -90,9 +91,18 @@ final class PostgreSQLChange {
     /// Writes what the shards have gathered.
     /// - Returns: the effects on other commands than those that the call has named.
     func finish() throws(StoreError) -> Effects {
-        try RelationClosure(shards).load(transaction, shardCount: shardCount)
+        let closure = RelationClosure(shards)
+        try closure.load(transaction, shardCount: store.shardCount)
+        let reads = transaction.reads
         var effects = Effects()
         for shard in shards { effects.append(try shard.settle()) }
+        if !closure.isEmpty {
+            let isMiss = transaction.reads > reads
+            store.pool.statistics.withLock { statistics in
+                statistics.relationLoads += 1
+                if isMiss { statistics.relationMisses += 1 }
+            }
+        }
         var rows = RowChanges()
         for shard in shards { shard.flush(into: &rows, isEnd: true) }
         try rows.write(to: transaction)

@@ -20,6 +20,7 @@ final class PostgreSQLPool: Sendable {
     /// Nil where no process of the host has begun work here.
     private let signs = Mutex<PostgreSQLHostSign?>(nil)
     private let idle = Mutex<[Slot]>([])
+    let statistics = Mutex(StoreStatistics())
     /// Counts the connections that may still be taken.
     private let room: MonotonicSemaphore
 
@@ -56,7 +57,15 @@ final class PostgreSQLPool: Sendable {
         } else {
             slot = Slot(try PostgreSQLConnection.open(location, deadline: deadline))
         }
-        defer { if slot.connection.isOpen { idle.withLock { $0.append(slot) } } }
+        let roundTrips = slot.connection.roundTrips
+        defer {
+            let isOpen = slot.connection.isOpen
+            statistics.withLock { statistics in
+                statistics.roundTrips += slot.connection.roundTrips - roundTrips
+                if !isOpen { statistics.lostConnections += 1 }
+            }
+            if isOpen { idle.withLock { $0.append(slot) } }
+        }
         if let clock, clock.isMeasureDue { try clock.measure(&slot.connection, deadline: deadline) }
         if let sign, sign.isDue {
             try sign.write(&slot.connection, at: clock?.now() ?? .now, deadline: deadline)

@@ -11,8 +11,8 @@ final class PostgreSQLTransaction {
     private var pending = PostgreSQLPipeline()
     /// The error of a statement, which says how to go on. The roles throw only its ``PostgreSQLError/storeError``.
     private(set) var failure: PostgreSQLError?
-    /// The round trips so far.
-    private(set) var roundTrips = 0
+    /// The round trips so far that a read has waited for.
+    private(set) var reads = 0
 
     /// Statements beyond which the pending writes are sent.
     private static let maxPending = 2000
@@ -36,6 +36,7 @@ final class PostgreSQLTransaction {
         _ statement: PostgreSQLStatement, _ parameters: repeat each Parameter
     ) throws(StoreError) -> PostgreSQLResult {
         let index = pending.append(statement, repeat each parameters)
+        reads += 1
         var results = try send()
         return results.take(index)
     }
@@ -54,6 +55,7 @@ final class PostgreSQLTransaction {
             var none = PostgreSQLResults()
             return try read(&none, 0)
         }
+        reads += 1
         var results = try send()
         return try read(&results, first)
     }
@@ -61,7 +63,6 @@ final class PostgreSQLTransaction {
     private func send() throws(StoreError) -> PostgreSQLResults {
         let pipeline = pending
         pending = PostgreSQLPipeline()
-        roundTrips += 1
         do throws(PostgreSQLError) {
             return try connection.pointee.pipeline(deadline: deadline) { $0 = pipeline }
         } catch {
@@ -74,7 +75,6 @@ final class PostgreSQLTransaction {
     func commit() throws(PostgreSQLError) {
         let pipeline = pending
         pending = PostgreSQLPipeline()
-        roundTrips += 1
         _ = try connection.pointee.commit(deadline: deadline) { $0 = pipeline }
     }
 }

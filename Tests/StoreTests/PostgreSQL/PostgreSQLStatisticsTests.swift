@@ -1,0 +1,116 @@
+import Commands
+import Host
+import TestSupport
+import Testing
+
+@testable import Store
+
+/// The counts of the work of a store on its server.
+@Suite(.enabled(if: isAvailable(PostgreSQLServer.isInstalled)), .postgreSQLServer)
+struct PostgreSQLStatisticsTests {
+    private static let epoch: Int64 = 1
+
+    /// Runs `body` with a store that a worker has a session in.
+    private func store<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLStore) throws -> Value
+    ) async throws -> Value {
+        try await BlockingPool.shared.run { () throws(any Error) in
+            let schema = try PostgreSQLTestSchema(shardCount: 4)
+            defer { schema.remove() }
+            let store = try PostgreSQLStore(url: schema.url, schema: schema.name)
+            try store.open(Session(seat: 1, epoch: Self.epoch, pid: 1, startTime: 1, bootID: "boot"), shard: 0)
+            return try body(store)
+        }
+    }
+
+    /// Claims and ends all that is ready, in two commits a shard, until nothing is left.
+    private static func drain(_ store: PostgreSQLStore) throws -> Int {
+        var count = 0
+        while true {
+            var ready: [ReadyCommand] = []
+            for shard in 0..<store.shardCount {
+                for key in try store.readyKeys(shard: shard) {
+                    ready += try store.ready(shard: shard, key: key, afterTurn: 0, limit: 256)
+                }
+            }
+            if ready.isEmpty { return count }
+            count += ready.count
+            func apply(_ writes: [ExecutionWrite]) throws {
+                _ = try store.apply(
+                    { writes }, group: store.commitGroup(of: 0), seat: 1, epoch: Self.epoch,
+                    CommitAttempt(timeout: .seconds(10)))
+            }
+            try apply(ready.map { .claim($0.id, sent: true) })
+            try apply(ready.map { .end($0.id, claim: 1, .success(result: nil)) })
+        }
+    }
+
+    private static func fan(_ width: Int) -> FlowDraft {
+        var nodes = [FlowNode("root", .noop)]
+        nodes += (0..<width).map { FlowNode("page-\($0)", .noop, after: ["root": .success]) }
+        let pages = (0..<width).map { ("page-\($0)", DependencyCondition.success) }
+        nodes.append(FlowNode("join", .noop, after: Dictionary(uniqueKeysWithValues: pages)))
+        return FlowDraft("fan", nodes: nodes)
+    }
+
+    private static func chain(_ count: Int) -> FlowDraft {
+        FlowDraft(
+            "chain",
+            nodes: (0..<count).map {
+                FlowNode("step-\($0)", .noop, after: $0 == 0 ? [:] : ["step-\($0 - 1)": .success])
+            })
+    }
+
+    @Test func `commits, their time and their round trips are counted`() async throws {
+        let (before, after) = try await store { store in
+            let before = try #require(store.statistics)
+            for result in store.submit([.noop, .noop], allowUnknownTypes: false) { _ = try result.get() }
+            _ = try Self.drain(store)
+            return (before, try #require(store.statistics))
+        }
+        // A submit, a claim and an end of all.
+        #expect(after.commits - before.commits == 3 && after.commitTime > before.commitTime)
+        #expect(after.roundTrips - before.roundTrips >= 3 * 2)
+        #expect(after.repeats == 0 && after.lostConnections == 0 && after.relationLoads == 0)
+    }
+
+    @Test func `commits of flows read at most 1 of 100 times more than in advance`() async throws {
+        let (nodes, statistics) = try await store { store in
+            for draft in Array(repeating: Self.fan(8), count: 20) + [Self.fan(300), Self.chain(100)] {
+                _ = try store.submit(FlowPlan(draft), allowUnknownTypes: false)
+            }
+            return (try Self.drain(store), try #require(store.statistics))
+        }
+        #expect(nodes == 20 * 10 + 302 + 100)
+        #expect(statistics.relationLoads > 100)
+        #expect(
+            statistics.relationMisses * 100 <= statistics.relationLoads,
+            "\(statistics.relationMisses) of \(statistics.relationLoads)")
+    }
+
+    @Test func `commits of ordering keys read nothing more than in advance`() async throws {
+        let statistics = try await store { store in
+            let drafts = (0..<200).map { index in CommandDraft.noop.with { $0.orderingKey = "key \(index % 20)" } }
+            for result in store.submit(drafts, allowUnknownTypes: false) { _ = try result.get() }
+            _ = try Self.drain(store)
+            return try #require(store.statistics)
+        }
+        #expect(statistics.relationLoads >= 10 && statistics.relationMisses == 0)
+    }
+
+    @Test func `the age of the oldest transaction is that of another session`() async throws {
+        let (none, age) = try await store { store in
+            let url = try #require(PostgreSQLServerTrait.running.withLock { $0 }).socketURL()
+            let none = try store.oldestTransaction()
+            var connection = try PostgreSQLConnection.open(PostgreSQLLocation(url), deadline: .soon)
+            try connection.run("BEGIN")
+            try connection.run("SELECT 1")
+            let age = try store.oldestTransaction()
+            try connection.run("ROLLBACK")
+            return (none, age)
+        }
+        // Other tests may have transactions for a moment.
+        #expect(none.map { $0 < .seconds(60) } ?? true)
+        #expect(age != nil)
+    }
+}
