@@ -7,7 +7,8 @@ internal import Synchronization
 
 /// Keeps the store small, on a thread that may block. It checkpoints each shard in its turn, and in every round
 /// where the WAL exceeds 32 MB. It prunes finished commands in small batches, removes the locks of programs that
-/// no process holds, and submits commands that remove the remains of others (``Leftover``).
+/// no process holds, and submits commands that remove the remains of others (``Leftover``). Each minute it has the store
+/// make room of deleted rows.
 ///
 /// With a round a second, a WAL that gets less than 1 MB a second never leaves the blocks that were laid out
 /// for it.
@@ -40,6 +41,8 @@ final class StoreMaintainer: Sendable {
     private static let pruneBatches = 20
     /// Rounds between two searches for remains.
     private static let cleanUpEvery = 4
+    /// Rounds between two looks for deleted rows that take room.
+    private static let reclaimEvery = 60
     /// Leftovers in one transaction. Each may have a payload of 1 MiB.
     private static let cleanUpBatch = 16
 
@@ -91,6 +94,7 @@ final class StoreMaintainer: Sendable {
             // Early in the first turn: a coordinator that restarts every few seconds prunes too.
             let isPruning = state.withLock { $0.hasMore } || number % Self.pruneEvery == Self.firstPrune
             if isPruning || number % Self.cleanUpEvery == 1 { cleanUp() }
+            if number % Self.reclaimEvery == 0 { reclaim() }
             if isPruning {
                 let hasMore = prune(now: store.clock.now())
                 state.withLock { $0.hasMore = hasMore }
@@ -164,6 +168,14 @@ final class StoreMaintainer: Sendable {
             }
         }
         return hasMore
+    }
+
+    private func reclaim() {
+        do throws(StoreError) {
+            try store.reclaimDeletedRows()
+        } catch {
+            report(error, "The room of deleted rows was not reclaimed", shard: 0)
+        }
     }
 
     private func removeFreeLocks() {

@@ -109,6 +109,7 @@ extension PostgreSQLStore: StoreHealth {
                 $0.append(Self.longestWait)
                 $0.append(Self.unusedSlots)
                 $0.append(Self.deadRows)
+                $0.append(Self.notVacuumed)
             } read: { (results, first) throws(StoreError) in
                 var findings: [ServerFinding] = []
                 let settings = results.take(first).rows { row in
@@ -151,6 +152,14 @@ extension PostgreSQLStore: StoreHealth {
                         "dead rows", .warning,
                         "the table \(row[0] as String) has \(row[1] as Int64) dead rows: a transaction that is open for long, "
                             + "or autovacuum that is off, keeps them")
+                }
+                let tables = results.take(first + 5).rows { row in row[0] as String }
+                if !tables.isEmpty {
+                    findings.append(
+                        ServerFinding(
+                            "vacuum", .note,
+                            "only autovacuum removes dead rows of \(tables.joined(separator: ", ")): make the role of the store "
+                                + "the owner of these tables, or from PostgreSQL 17 on grant it MAINTAIN on them"))
                 }
                 findings.append(
                     ServerFinding(

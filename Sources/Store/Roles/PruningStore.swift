@@ -20,4 +20,10 @@ package protocol PruningStore: ShardedStore {
     func shardsWithLeftovers() throws(StoreError) -> [Int]
     /// The shards in which ``prune(shard:before:statuses:limit:)`` may find something. Default: all.
     func shardsToPrune(before: Timestamp, statuses: Set<CommandStatus>) throws(StoreError) -> [Int]
+    /// Makes room of deleted rows, where an engine does not do so at once, and has not done so for a minute. Default: nothing.
+    func reclaimDeletedRows() throws(StoreError)
+}
+
+extension PruningStore {
+    package func reclaimDeletedRows() throws(StoreError) {}
 }
