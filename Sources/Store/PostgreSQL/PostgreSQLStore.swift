@@ -20,6 +20,9 @@ package final class PostgreSQLStore: CommandStore {
     let clockTrust: ClockTrust
     let knownTypes = Mutex<Set<String>>([])
     let inboxMarks = Mutex(InboxMarks())
+    let readyMarks = Mutex(ReadyMarks())
+    let dueMarks = TimeMarks()
+    let deadlineMarks = TimeMarks()
     let pool: PostgreSQLPool
     /// The host of this process; nil before ``bind(to:begins:)``.
     let own = Mutex<PostgreSQLHost?>(nil)
@@ -168,10 +171,17 @@ package final class PostgreSQLStore: CommandStore {
         clockTrust.look()
         for shard in shards { try check(shard) }
         let numbers = Set(shards).sorted()
+        var readyAgain: [PostgreSQLShard.ReadyTurn] = []
+        // Also where it is not known whether they were committed.
+        defer {
+            readyMarks.withLock { marks in for ready in readyAgain { marks.lower(ready.shard, ready.key, ready.turn) } }
+        }
         return try transaction(timeout: timeout, outcomeIsKnown: false) { transaction throws(StoreError) in
             let change = try PostgreSQLChange(numbers, transaction, loading: preload, store: self)
             let value = try body(change)
-            return (value, try change.finish())
+            let effects = try change.finish()
+            readyAgain = change.readyAgain
+            return (value, effects)
         }
     }
 

@@ -12,14 +12,14 @@ struct PostgreSQLStatisticsTests {
 
     /// Runs `body` with a store that a worker has a session in.
     private func store<Value: Sendable>(
-        _ body: @escaping @Sendable (PostgreSQLStore) throws -> Value
+        _ body: @escaping @Sendable (PostgreSQLStore, _ url: String) throws -> Value
     ) async throws -> Value {
         try await BlockingPool.shared.run { () throws(any Error) in
             let schema = try PostgreSQLTestSchema(shardCount: 4)
             defer { schema.remove() }
             let store = try PostgreSQLStore(url: schema.url, schema: schema.name)
             try store.open(Session(seat: 1, epoch: Self.epoch, pid: 1, startTime: 1, bootID: "boot"), shard: 0)
-            return try body(store)
+            return try body(store, schema.url)
         }
     }
 
@@ -62,7 +62,7 @@ struct PostgreSQLStatisticsTests {
     }
 
     @Test func `commits, their time and their round trips are counted`() async throws {
-        let (before, after) = try await store { store in
+        let (before, after) = try await store { store, _ in
             let before = try #require(store.statistics)
             for result in store.submit([.noop, .noop], allowUnknownTypes: false) { _ = try result.get() }
             _ = try Self.drain(store)
@@ -75,7 +75,7 @@ struct PostgreSQLStatisticsTests {
     }
 
     @Test func `commits of flows read at most 1 of 100 times more than in advance`() async throws {
-        let (nodes, statistics) = try await store { store in
+        let (nodes, statistics) = try await store { store, _ in
             for draft in Array(repeating: Self.fan(8), count: 20) + [Self.fan(300), Self.chain(100)] {
                 _ = try store.submit(FlowPlan(draft), allowUnknownTypes: false)
             }
@@ -89,7 +89,7 @@ struct PostgreSQLStatisticsTests {
     }
 
     @Test func `commits of ordering keys read nothing more than in advance`() async throws {
-        let statistics = try await store { store in
+        let statistics = try await store { store, _ in
             let drafts = (0..<200).map { index in CommandDraft.noop.with { $0.orderingKey = "key \(index % 20)" } }
             for result in store.submit(drafts, allowUnknownTypes: false) { _ = try result.get() }
             _ = try Self.drain(store)
@@ -99,8 +99,7 @@ struct PostgreSQLStatisticsTests {
     }
 
     @Test func `the age of the oldest transaction is that of another session`() async throws {
-        let (none, age) = try await store { store in
-            let url = try #require(PostgreSQLServerTrait.running.withLock { $0 }).socketURL()
+        let (none, age) = try await store { store, url in
             let none = try store.oldestTransaction()
             var connection = try PostgreSQLConnection.open(PostgreSQLLocation(url), deadline: .soon)
             try connection.run("BEGIN")

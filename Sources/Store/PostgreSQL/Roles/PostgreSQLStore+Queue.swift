@@ -1,4 +1,6 @@
 package import Commands
+internal import Host
+internal import Synchronization
 
 extension PostgreSQLStore {
     // MARK: Ready commands
@@ -34,17 +36,19 @@ extension PostgreSQLStore {
     }
 
     package func ready(_ reads: [ReadyRead], each: (ReadyRead, Result<[ReadyCommand], StoreError>) -> Void) {
+        let marks = readyMarks.withLock { $0 }
         let found = Result { () throws(StoreError) -> [[ReadyCommand]] in
             try self.read { transaction throws(StoreError) in
                 try transaction.pipeline { pipeline in
                     for read in reads {
                         let (shard, destination, qos) = (read.shard, read.key.destination.text, read.key.qos.rawValue)
                         let limit = max(read.limit, 0)
+                        let after = read.afterTurn == 0 ? marks.start(of: read.key, in: shard) : read.afterTurn
                         if let name = read.key.limit {
                             pipeline.append(
-                                Self.readyLimited, shard, destination, qos, read.afterTurn, limit, name)
+                                Self.readyLimited, shard, destination, qos, after, limit, name)
                         } else {
-                            pipeline.append(Self.ready, shard, destination, qos, read.afterTurn, limit)
+                            pipeline.append(Self.ready, shard, destination, qos, after, limit)
                         }
                     }
                 } read: { (results, first) throws(StoreError) -> [[ReadyCommand]] in
@@ -80,68 +84,53 @@ extension PostgreSQLStore {
 
     // MARK: Keys
 
-    /// Seeks from one key to the next, in each shard.
-    private static let readyKeys = PostgreSQLStatement(
-        "ready-keys",
-        """
-        SELECT w.number, NULL::text, k.destination, k.qos FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
-            WITH RECURSIVE k AS (
-                (SELECT destination, qos FROM ready WHERE shard = w.number AND rate_limit IS NULL
-                ORDER BY destination, qos LIMIT 1)
-                UNION ALL
-                SELECT n.destination, n.qos FROM k JOIN LATERAL (
-                    SELECT destination, qos FROM ready r WHERE shard = w.number AND rate_limit IS NULL
-                    AND (r.destination, r.qos) > (k.destination, k.qos) ORDER BY destination, qos LIMIT 1) n ON true)
-            SELECT destination, qos FROM k) k
-        """)
-    private static let limitedKeys = PostgreSQLStatement(
-        "limited-keys",
-        """
-        SELECT w.number, k.rate_limit, k.destination, k.qos FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
-            WITH RECURSIVE k AS (
-                (SELECT rate_limit, destination, qos FROM ready WHERE shard = w.number AND rate_limit IS NOT NULL
-                ORDER BY rate_limit, destination, qos LIMIT 1)
-                UNION ALL
-                SELECT n.rate_limit, n.destination, n.qos FROM k JOIN LATERAL (
-                    SELECT rate_limit, destination, qos FROM ready r WHERE shard = w.number AND rate_limit IS NOT NULL
-                    AND (r.rate_limit, r.destination, r.qos) > (k.rate_limit, k.destination, k.qos)
-                    ORDER BY rate_limit, destination, qos LIMIT 1) n ON true)
-            SELECT rate_limit, destination, qos FROM k) k
-        """)
     private static let readyCounts = PostgreSQLStatement(
         "ready-counts",
         "SELECT rate_limit, count(*) FROM ready WHERE shard = $1 AND rate_limit IS NOT NULL GROUP BY rate_limit")
 
     package func readyKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
         try check(shard)
-        return try readyKeys([shard])[shard] ?? []
+        var ranges = ReadyRanges()
+        ranges.add(shard)
+        return Set((try keys(ranges)[shard] ?? [:]).keys)
     }
 
     package func limitedKeys(shard: Int) throws(StoreError) -> Set<ReadyKey> {
-        try check(shard)
-        return try keys([shard], [Self.limitedKeys])[shard] ?? []
+        try readyKeys(shard: shard).filter { $0.limit != nil }
     }
 
-    /// The keys of several shards, in one round trip; shards without any are left out.
-    func readyKeys(_ shards: [Int]) throws(StoreError) -> [Int: Set<ReadyKey>] {
-        shards.isEmpty ? [:] : try keys(shards, [Self.readyKeys, Self.limitedKeys])
+    /// The keys of several shards, in one round trip; shards without any are left out. Rows that have gone are not stepped
+    /// over.
+    /// - Parameter newest: the number of the newest transition of each shard, read before.
+    func readyKeys(_ newest: [Int: Int64]) throws(StoreError) -> [Int: Set<ReadyKey>] {
+        if newest.isEmpty { return [:] }
+        let (now, marks) = (MonotonicTime.now, readyMarks.withLock { $0 })
+        var ranges = ReadyRanges()
+        let looks = newest.keys.map { marks.begin($0, &ranges, now: now) }
+        let found = try keys(ranges)
+        readyMarks.withLock { marks in
+            for look in looks {
+                marks.end(look, found: found[look.shard] ?? [:], newest: newest[look.shard] ?? 0, now: now)
+            }
+        }
+        return found.mapValues { Set($0.keys) }
     }
 
-    private func keys(
-        _ shards: [Int], _ statements: [PostgreSQLStatement]
-    ) throws(StoreError) -> [Int: Set<ReadyKey>] {
+    /// The keys with the turns of their first commands.
+    private func keys(_ ranges: ReadyRanges) throws(StoreError) -> [Int: [ReadyKey: Int64]] {
         try read { transaction throws(StoreError) in
-            try transaction.pipeline { pipeline in
-                for statement in statements { pipeline.append(statement, shards) }
+            var count = 0
+            return try transaction.pipeline { pipeline in
+                count = ranges.append(to: &pipeline)
             } read: { (results, first) throws(StoreError) in
-                var keys: [Int: Set<ReadyKey>] = [:]
-                for index in statements.indices {
+                var keys: [Int: [ReadyKey: Int64]] = [:]
+                for index in 0..<count {
                     let found = try results.take(first + index).rows { row throws(StoreError) in
                         let destination = Destination(unchecked: row[2] as String)
                         let key = ReadyKey(destination: destination, qos: try row.qos(3), limit: row[1] as String?)
-                        return (shard: row[0] as Int, key: key)
+                        return (shard: row[0] as Int, key: key, turn: row[4] as Int64)
                     }
-                    for entry in found { keys[entry.shard, default: []].insert(entry.key) }
+                    for entry in found { keys[entry.shard, default: [:]][entry.key] = entry.turn }
                 }
                 return keys
             }
@@ -174,7 +163,20 @@ extension PostgreSQLStore {
 
     package func takeReadyAgain(shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
         guard try hasReadyAgain(shard: shard) else { return [] }
-        return try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
+        do throws(StoreError) {
+            let taken = try takeListed(shard, limit: limit)
+            readyMarks.withLock { marks in
+                for command in taken { marks.lower(shard, ReadyKey(command), command.turn) }
+            }
+            return taken
+        } catch {
+            readyMarks.withLock { $0.forget(shard) }
+            throw error
+        }
+    }
+
+    private func takeListed(_ shard: Int, limit: Int) throws(StoreError) -> [ReadyCommand] {
+        try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let transaction = shard.transaction
             let listed = try transaction.read(Self.readyAgain, shard.number, max(limit, 0)).rows { row in
                 (turn: row[0] as Int64, id: row[1] as CommandID)

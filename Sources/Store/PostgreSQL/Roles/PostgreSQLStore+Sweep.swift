@@ -27,8 +27,9 @@ extension PostgreSQLStore {
         let found = Result { () throws(StoreError) in try firstLook(shards) }
         // Most shards are read by their keys, all of them at once.
         let looked = (try? found.get()) ?? [:]
-        let byKeys = shards.filter { Self.readsKeys($0, looked[$0.shard]) && looked[$0.shard] != nil }.map(\.shard)
-        let keys = Result { () throws(StoreError) in try readyKeys(byKeys) }
+        let byKeys = looked.filter { shard, swept in shards.contains { $0.shard == shard && Self.readsKeys($0, swept) }
+        }
+        let keys = Result { () throws(StoreError) in try readyKeys(byKeys.mapValues(\.through)) }
         for sweep in shards {
             each(
                 sweep,

@@ -7,23 +7,26 @@ extension PostgreSQLStore {
     private static let nextDue = PostgreSQLStatement(
         "next-due",
         """
-        SELECT w.number, (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before > 0
-            ORDER BY p.not_before LIMIT 1)
-        FROM unnest($1::int8[]::int2[]) w(number)
+        SELECT w.number, least(
+            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before > 0 AND p.not_before >= w.mark
+                ORDER BY p.not_before LIMIT 1),
+            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before = 1 LIMIT 1))
+        FROM unnest($1::int8[]::int2[], $2::int8[]) w(number, mark)
         """)
     private static let due = PostgreSQLStatement(
         "due",
         """
-        SELECT id FROM parked WHERE shard = $1 AND not_before > 0 AND not_before <= $2 ORDER BY not_before, turn LIMIT $3
+        SELECT id FROM parked WHERE shard = $1 AND not_before > 0 AND not_before >= $4 AND not_before <= $2
+        ORDER BY not_before, turn LIMIT $3
         """)
 
     package func promoteDue(shard: Int, limit: Int) throws(StoreError) -> PromotedCommands {
         try check(shard)
-        return try promoteDue(shard, limit: limit, next: next(Self.nextDue, [shard])[shard])
+        return try promoteDue(shard, limit: limit, next: nextDue([shard])[shard])
     }
 
     package func promoteDue(_ shards: [Int], limit: Int, each: (Int, Result<PromotedCommands, StoreError>) -> Void) {
-        let next = Result { () throws(StoreError) in try self.next(Self.nextDue, shards) }
+        let next = Result { () throws(StoreError) in try self.nextDue(shards) }
         for shard in shards {
             each(
                 shard,
@@ -39,9 +42,12 @@ extension PostgreSQLStore {
         let now = clock.now()
         // Without a lock where nothing is due.
         guard let next, next <= now else { return ([], next) }
-        return try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
+        let mark = dueMarks.mark(of: shard)
+        let promoted = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             let transaction = shard.transaction
-            let ids = try transaction.read(Self.due, shard.number, now, max(limit, 0)).rows { row in
+            // A wait that was ended is found before the mark.
+            let start = min(next, mark)
+            let ids = try transaction.read(Self.due, shard.number, now, max(limit, 0), start).rows { row in
                 row[0] as CommandID
             }
             try shard.load(ids)
@@ -53,17 +59,26 @@ extension PostgreSQLStore {
                 if row.isReady { ready.append(row.ready) }
             }
             try shard.flush()
-            let next = try transaction.read(Self.nextDue, [shard.number]).first { row in row[1] as Timestamp? } ?? nil
-            return (ready, next)
+            let next = try transaction.read(Self.nextDue, [shard.number], [mark]).first { row in row[1] as Timestamp? }
+            return (ready, next ?? nil)
         }.0
+        dueMarks.end(shard, first: promoted.1, now: now)
+        return promoted
+    }
+
+    private func nextDue(_ shards: [Int]) throws(StoreError) -> [Int: Timestamp] {
+        let now = clock.now()
+        let next = try next(Self.nextDue, shards, from: dueMarks.begin(shards, now: now))
+        for shard in shards { dueMarks.end(shard, first: next[shard], now: now) }
+        return next
     }
 
     /// The first time of each shard, in one round trip; shards without one are left out.
     private func next(
-        _ statement: PostgreSQLStatement, _ shards: [Int]
+        _ statement: PostgreSQLStatement, _ shards: [Int], from marks: [Timestamp]
     ) throws(StoreError) -> [Int: Timestamp] {
         let found = try read { transaction throws(StoreError) in
-            try transaction.read(statement, shards).rows { row in (row[0] as Int, row[1] as Timestamp?) }
+            try transaction.read(statement, shards, marks).rows { row in (row[0] as Int, row[1] as Timestamp?) }
         }
         return Dictionary(uniqueKeysWithValues: found).compactMapValues { $0 }
     }
@@ -130,6 +145,7 @@ extension PostgreSQLStore {
         _ = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.transaction.write(Self.shiftBackoffs, shard.number, jump.milliseconds, writtenBefore)
         }
+        dueMarks.forget()
     }
 
     package func clampWaits(shard: Int) throws(StoreError) {
@@ -138,6 +154,7 @@ extension PostgreSQLStore {
         _ = try change(shard: shard, timeout: WriteTimeout.foreground) { shard throws(StoreError) in
             try shard.transaction.write(Self.clampWaits, shard.number, now, longest, backoff)
         }
+        dueMarks.forget()
     }
 
     // MARK: Deadlines
@@ -145,21 +162,47 @@ extension PostgreSQLStore {
     private static let nextDeadline = PostgreSQLStatement(
         "next-deadline",
         """
-        SELECT w.number, (SELECT a.at FROM alarm a WHERE a.shard = w.number ORDER BY a.at LIMIT 1)
-        FROM unnest($1::int8[]::int2[]) w(number)
+        SELECT w.number, (SELECT a.at FROM alarm a WHERE a.shard = w.number AND a.at >= w.mark ORDER BY a.at LIMIT 1)
+        FROM unnest($1::int8[]::int2[], $2::int8[]) w(number, mark)
         """)
     private static let deadlines = PostgreSQLStatement(
-        "deadlines", "SELECT id FROM alarm WHERE shard = $1 AND at <= $2 ORDER BY at, id LIMIT $3")
+        "deadlines", "SELECT id FROM alarm WHERE shard = $1 AND at >= $4 AND at <= $2 ORDER BY at, id LIMIT $3")
+
+    private static let passedDeadline = PostgreSQLStatement(
+        "passed-deadline",
+        """
+        SELECT w.number, (SELECT a.at FROM alarm a WHERE a.shard = w.number AND a.at >= w.mark AND a.at <= w.now
+            ORDER BY a.at LIMIT 1)
+        FROM unnest($1::int8[]::int2[], $2::int8[], $3::int8[]) w(number, mark, now)
+        """)
+
+    private func nextDeadlines(_ shards: [Int]) throws(StoreError) -> [Int: Timestamp] {
+        try next(Self.nextDeadline, shards, from: shards.map { _ in .zero })
+    }
+
+    /// The first deadlines that have passed. The commands that ended before their deadlines leave entries that are not stepped
+    /// over.
+    private func passed(_ shards: [Int]) throws(StoreError) -> [Int: Timestamp] {
+        let now = clock.now()
+        let marks = deadlineMarks.begin(shards, now: now)
+        let found = try read { transaction throws(StoreError) in
+            try transaction.read(Self.passedDeadline, shards, marks, shards.map { _ in now }).rows { row in
+                (row[0] as Int, row[1] as Timestamp?)
+            }
+        }
+        for (shard, first) in found { deadlineMarks.end(shard, first: first, now: now) }
+        return Dictionary(uniqueKeysWithValues: found).compactMapValues { $0 }
+    }
 
     package func passedDeadlines(shard: Int, limit: Int) throws(StoreError) -> Set<ReadyKey> {
         try check(shard)
-        return try passedDeadlines(shard, limit: limit, next: next(Self.nextDeadline, [shard])[shard])
+        return try passedDeadlines(shard, limit: limit, next: nextDeadlines([shard])[shard])
     }
 
     package func passedDeadlines(
         _ shards: [Int], limit: Int, each: (Int, Result<Set<ReadyKey>, StoreError>) -> Void
     ) {
-        let next = Result { () throws(StoreError) in try self.next(Self.nextDeadline, shards) }
+        let next = Result { () throws(StoreError) in try passed(shards) }
         for shard in shards {
             each(
                 shard,
@@ -173,7 +216,8 @@ extension PostgreSQLStore {
         let now = clock.now()
         guard let next, next <= now, !isClockHeld else { return [] }
         return try read { transaction throws(StoreError) in
-            let ids = try transaction.read(Self.deadlines, shard, now, max(limit, 0)).rows { row in row[0] as CommandID
+            let ids = try transaction.read(Self.deadlines, shard, now, max(limit, 0), next).rows { row in
+                row[0] as CommandID
             }
             let keys = try transaction.read(CommandSQL.byID, ids).rows { row throws(StoreError) in
                 ReadyKey(try StoredCommand(row))
@@ -184,14 +228,14 @@ extension PostgreSQLStore {
 
     package func expire(shard: Int, limit: Int, causes: [ReadyKey: String]) throws(StoreError) -> Expiry {
         try check(shard)
-        return try expire(shard, limit: limit, causes: causes, next: next(Self.nextDeadline, [shard])[shard])
+        return try expire(shard, limit: limit, causes: causes, next: nextDeadlines([shard])[shard])
     }
 
     package func expire(
         _ shards: [Int: [ReadyKey: String]], limit: Int, each: (Int, Result<Expiry, StoreError>) -> Void
     ) {
         let sorted = shards.sorted { $0.key < $1.key }
-        let next = Result { () throws(StoreError) in try self.next(Self.nextDeadline, sorted.map(\.key)) }
+        let next = Result { () throws(StoreError) in try nextDeadlines(sorted.map(\.key)) }
         for (shard, causes) in sorted {
             each(
                 shard,
@@ -211,7 +255,7 @@ extension PostgreSQLStore {
         let ((own, later), others) = try change(shard: shard, timeout: WriteTimeout.foreground) {
             shard throws(StoreError) in
             let transaction = shard.transaction
-            let ids = try transaction.read(Self.deadlines, shard.number, now, max(limit, 0)).rows { row in
+            let ids = try transaction.read(Self.deadlines, shard.number, now, max(limit, 0), next).rows { row in
                 row[0] as CommandID
             }
             try shard.load(ids)
@@ -227,8 +271,10 @@ extension PostgreSQLStore {
                 shard.save(row)
             }
             try shard.flush()
-            let next = try transaction.read(Self.nextDeadline, [shard.number]).first { row in row[1] as Timestamp? }
-            return (effects, next ?? nil)
+            let later = try transaction.read(Self.nextDeadline, [shard.number], [next]).first { row in
+                row[1] as Timestamp?
+            }
+            return (effects, later ?? nil)
         }
         return Expiry(own.followed(by: others), next: later)
     }

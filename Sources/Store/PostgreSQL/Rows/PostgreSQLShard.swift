@@ -21,6 +21,9 @@ final class PostgreSQLShard {
     private var leftovers: [Command] = []
     /// Commands that become ready, of which the call tells.
     private var promoted: Set<CommandID> = []
+    typealias ReadyTurn = (shard: Int, key: ReadyKey, turn: Int64)
+    /// Commands that became ready out of their turn.
+    private(set) var readyAgain: [ReadyTurn] = []
 
     // Rows of relations; nil where there is none.
     var nodes: [Int64: NodeRow?] = [:]
@@ -216,6 +219,9 @@ final class PostgreSQLShard {
         for id in changed {
             guard var entry = commands[id], let row = entry.current else { continue }
             if entry.stored != row {
+                if entry.stored != nil, StateTable(row) == .ready {
+                    readyAgain.append((number, ReadyKey(row), row.command.turn))
+                }
                 rows.add(
                     row, replacing: entry.stored, payload: entry.payload, shard: number,
                     isPromoted: promoted.contains(id))

@@ -88,6 +88,9 @@ final class PostgreSQLChange {
         return shard
     }
 
+    /// The commands that became ready out of their turn.
+    var readyAgain: [PostgreSQLShard.ReadyTurn] { shards.flatMap(\.readyAgain) }
+
     /// Writes what the shards have gathered.
     /// - Returns: the effects on other commands than those that the call has named.
     func finish() throws(StoreError) -> Effects {
