@@ -14,6 +14,52 @@ extension PostgreSQLShard: RelationRows {
         try transaction.read(Self.result, id).first { row in row[0] as [UInt8] }
     }
 
+    // MARK: Pages
+
+    /// The statements of a page of rows that name commands: the page, and the nodes and rows of these commands. A flow of
+    /// 10,000 nodes would take a round trip for each otherwise.
+    private struct Page {
+        let rows: PostgreSQLStatement
+        let nodes: PostgreSQLStatement
+        let commands: PostgreSQLStatement
+
+        /// - Parameters:
+        ///   - source: table, condition, order and limit.
+        ///   - turn: the column with the turn of the command.
+        init(_ name: String, _ columns: String, from source: String, turn: String) {
+            rows = PostgreSQLStatement(name, "SELECT \(columns) FROM \(source)")
+            let turns = "(SELECT \(turn) AS turn FROM \(source)) w"
+            nodes = PostgreSQLStatement(
+                "\(name)-nodes",
+                """
+                SELECT n.turn, n.flow, n.name, n.pending, n.flags, n.cause FROM \(turns)
+                JOIN LATERAL (SELECT * FROM node x WHERE x.shard = $1 AND x.turn = w.turn LIMIT 1) n ON true
+                """)
+            commands = PostgreSQLStatement(
+                "\(name)-commands",
+                """
+                SELECT \(CommandSQL.columns) FROM \(turns)
+                JOIN LATERAL (SELECT id FROM related x WHERE x.shard = $1 AND x.turn = w.turn LIMIT 1) i ON true
+                \(CommandSQL.row(of: "i.id"))
+                """)
+        }
+    }
+
+    private func page<Row>(
+        _ page: Page, of turn: Int64, after: Int64, limit: Int,
+        _ read: (borrowing PostgreSQLRow) throws(StoreError) -> Row
+    ) throws(StoreError) -> [Row] {
+        try transaction.pipeline {
+            for statement in [page.rows, page.nodes, page.commands] {
+                $0.append(statement, number, turn, after, limit)
+            }
+        } read: { (results, first) throws(StoreError) in
+            for node in results.take(first + 1).rows({ row in NodeRow(row) }) { know(node) }
+            know([], try results.take(first + 2).rows { row throws(StoreError) in try StoredCommand(row) })
+            return try results.take(first).rows(read)
+        }
+    }
+
     // MARK: Nodes
 
     private static let node = PostgreSQLStatement(
@@ -23,9 +69,9 @@ extension PostgreSQLShard: RelationRows {
         """
         SELECT turn, flow, name, pending, flags, cause FROM node WHERE shard = $1 AND turn > $2 ORDER BY turn LIMIT $3
         """)
-    private static let nodesOf = PostgreSQLStatement(
-        "nodes-of",
-        "SELECT turn FROM node WHERE shard = $1 AND flow = $2 AND turn > $3 ORDER BY turn LIMIT $4")
+    private static let nodesOf = Page(
+        "nodes-of", "turn", from: "node WHERE shard = $1 AND flow = $2 AND turn > $3 ORDER BY turn LIMIT $4",
+        turn: "turn")
     private static let saveNode = PostgreSQLStatement(
         "save-node",
         """
@@ -61,17 +107,14 @@ extension PostgreSQLShard: RelationRows {
     }
 
     func nodes(of flow: Int64, after turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
-        try transaction.read(Self.nodesOf, number, flow, turn, limit).rows { row in row[0] as Int64 }
+        try page(Self.nodesOf, of: flow, after: turn, limit: limit) { row in row[0] as Int64 }
     }
 
     // MARK: Dependencies
 
-    private static let dependants = PostgreSQLStatement(
-        "dependants",
-        """
-        SELECT parent, child, condition, state FROM dependency WHERE shard = $1 AND parent = $2 AND child > $3
-        ORDER BY child LIMIT $4
-        """)
+    private static let dependants = Page(
+        "dependants", "parent, child, condition, state",
+        from: "dependency WHERE shard = $1 AND parent = $2 AND child > $3 ORDER BY child LIMIT $4", turn: "child")
     private static let dependencies = PostgreSQLStatement(
         "dependencies",
         """
@@ -94,7 +137,7 @@ extension PostgreSQLShard: RelationRows {
 
     func dependants(of parent: Int64, after child: Int64, limit: Int) throws(StoreError) -> [DependencyRow] {
         if let known = knownDependants[parent]?.rows(after: child, limit: limit) { return known }
-        return try transaction.read(Self.dependants, number, parent, child, limit).rows { row throws(StoreError) in
+        return try page(Self.dependants, of: parent, after: child, limit: limit) { row throws(StoreError) in
             try DependencyRow(row)
         }
     }
