@@ -32,6 +32,12 @@ final class PostgreSQLShard {
     var parts: [CommandID: BatchPart?] = [:]
     /// By parent.
     var knownDependants: [Int64: KnownRange<DependencyRow>] = [:]
+    /// By ordering key: whether no command that waits has a turn up to the holder's.
+    var orderedKeys: [String: Bool] = [:]
+    /// By ordering key: the row as the tables have it.
+    var storedLanes: [String: StoredLane] = [:]
+    /// By ordering key: the first waiter, where it was read after the last change.
+    var firstWaiters: [String: Int64?] = [:]
     /// By ordering key: turns.
     var knownWaiters: [String: KnownRange<Int64>] = [:]
     /// The shard has no cascade, and had none.

@@ -33,10 +33,14 @@ struct RelationClosure {
 
     private static let changed = "unnest($1::int8[]::int2[], $2::int8[]) w(shard, turn)"
     private static let ofKeys = "unnest($3::int8[]::int2[], $4::text[]) k(shard, key)"
-    private static let nextWaiters = """
-        \(ofKeys) JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key ORDER BY turn
-        LIMIT \(maxWaiters)) n ON true
+    /// The commands that have had a key are not stepped over.
+    private static let waitersOf = """
+        LEFT JOIN LATERAL (SELECT \(PostgreSQLShard.newestHolder) AS holder FROM lane l
+            WHERE l.shard = k.shard AND l.key = k.key AND l.is_ordered LIMIT 1) l
+        ON true JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key
+        AND x.turn > coalesce(l.holder, 0) ORDER BY turn LIMIT \(maxWaiters)) n ON true
         """
+    private static let nextWaiters = "\(ofKeys) \(waitersOf)"
     private static let nextDependants = """
         \(changed) JOIN LATERAL (SELECT parent, child, condition, state FROM dependency x
         WHERE x.shard = w.shard AND x.parent = w.turn ORDER BY child LIMIT \(maxDependants)) d ON true
@@ -79,15 +83,15 @@ struct RelationClosure {
     private static let lanes = PostgreSQLStatement(
         "closure-lanes",
         """
-        SELECT l.key, l.max, l.open, l.holder, l.shard FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
+        SELECT l.key, l.max, l.open, \(PostgreSQLShard.newestHolder), l.is_ordered, l.shard
+        FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
         JOIN LATERAL (SELECT * FROM lane x WHERE x.shard = k.shard AND x.key = k.key LIMIT 1) l ON true
         """)
     private static let waiters = PostgreSQLStatement(
         "closure-waiters",
         """
         SELECT k.key, n.turn, k.shard FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
-        JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key ORDER BY turn
-            LIMIT \(maxWaiters)) n ON true
+        \(waitersOf)
         """)
     private static let parts = PostgreSQLStatement(
         "closure-parts",
@@ -134,9 +138,10 @@ struct RelationClosure {
             for flow in results.take(first + 3).rows({ row in (row: FlowRow(row), shard: row[5] as Int) }) {
                 byNumber[flow.shard]?.know(flow.row)
             }
-            for lane in results.take(first + 4).rows({ row in (row: LaneRow(row), shard: row[4] as Int) }) {
-                byNumber[lane.shard]?.know(lane.row)
+            let lanes = results.take(first + 4).rows { row in
+                (row: LaneRow(row), isOrdered: row[4] as Bool, shard: row[5] as Int)
             }
+            for lane in lanes { byNumber[lane.shard]?.know(lane.row, isOrdered: lane.isOrdered) }
             let waiters = results.take(first + 5).rows { row in
                 (key: row[0] as String, turn: row[1] as Int64, shard: row[2] as Int)
             }

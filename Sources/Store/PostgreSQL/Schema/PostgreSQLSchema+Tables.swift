@@ -145,11 +145,18 @@ extension PostgreSQLSchema {
             shard int2, turn int8, nodes int8 NOT NULL, failed int8 NOT NULL, first_failed int8,
             stops_on_failure bool NOT NULL, PRIMARY KEY(shard, turn)) WITH (fillfactor = 60)
         """,
-        // Ordering keys that commands hold or wait for: how many may, how many do, and the turn of the newest holder.
+        // Ordering keys that commands hold or wait for: how many may, and how many do. In order, no command that waits has a
+        // turn up to the newest holder's, and the next one is sought behind it. The row of a key does not change when it is
+        // passed on: a look at it would step over one version for each time.
         """
         CREATE TABLE lane(
-            shard int2, key text COLLATE "C", max int4 NOT NULL, open int4 NOT NULL, holder int8, PRIMARY KEY(shard, key))
+            shard int2, key text COLLATE "C", max int4 NOT NULL, open int4 NOT NULL, is_ordered bool NOT NULL,
+            PRIMARY KEY(shard, key))
         WITH (fillfactor = 50, \(busy))
+        """,
+        // The newest holder of each key, found from the greatest turn on.
+        """
+        CREATE TABLE lane_holder(shard int2, key text COLLATE "C", turn int8, PRIMARY KEY(shard, key, turn)) WITH (\(busy))
         """,
         """
         CREATE TABLE waiter(shard int2, key text COLLATE "C", turn int8, PRIMARY KEY(shard, key, turn)) WITH (\(busy))
