@@ -4,14 +4,20 @@ package import Commands
 extension PostgreSQLStore {
     // MARK: Due commands
 
+    /// SQL: the first time of the shard `w.number` from a mark on.
+    static func firstDue(from mark: String) -> String {
+        """
+        least(
+            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before > 0 AND p.not_before >= \(mark)
+                ORDER BY p.not_before LIMIT 1),
+            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before = 1 LIMIT 1))
+        """
+    }
+
     private static let nextDue = PostgreSQLStatement(
         "next-due",
         """
-        SELECT w.number, least(
-            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before > 0 AND p.not_before >= w.mark
-                ORDER BY p.not_before LIMIT 1),
-            (SELECT p.not_before FROM parked p WHERE p.shard = w.number AND p.not_before = 1 LIMIT 1))
-        FROM unnest($1::int8[]::int2[], $2::int8[]) w(number, mark)
+        SELECT w.number, \(firstDue(from: "w.mark")) FROM unnest($1::int8[]::int2[], $2::int8[]) w(number, mark)
         """)
     private static let due = PostgreSQLStatement(
         "due",
@@ -171,10 +177,15 @@ extension PostgreSQLStore {
     private static let passedDeadline = PostgreSQLStatement(
         "passed-deadline",
         """
-        SELECT w.number, (SELECT a.at FROM alarm a WHERE a.shard = w.number AND a.at >= w.mark AND a.at <= w.now
-            ORDER BY a.at LIMIT 1)
-        FROM unnest($1::int8[]::int2[], $2::int8[], $3::int8[]) w(number, mark, now)
+        SELECT w.number, \(firstPassed(from: "w.mark", to: "$3")) FROM unnest($1::int8[]::int2[], $2::int8[]) w(number, mark)
         """)
+
+    /// SQL: the first deadline of the shard `w.number` in a time.
+    static func firstPassed(from mark: String, to now: String) -> String {
+        """
+        (SELECT a.at FROM alarm a WHERE a.shard = w.number AND a.at >= \(mark) AND a.at <= \(now)::int8 ORDER BY a.at LIMIT 1)
+        """
+    }
 
     private func nextDeadlines(_ shards: [Int]) throws(StoreError) -> [Int: Timestamp] {
         try next(Self.nextDeadline, shards, from: shards.map { _ in .zero })
@@ -186,7 +197,7 @@ extension PostgreSQLStore {
         let now = clock.now()
         let marks = deadlineMarks.begin(shards, now: now)
         let found = try read { transaction throws(StoreError) in
-            try transaction.read(Self.passedDeadline, shards, marks, shards.map { _ in now }).rows { row in
+            try transaction.read(Self.passedDeadline, shards, marks, now).rows { row in
                 (row[0] as Int, row[1] as Timestamp?)
             }
         }
