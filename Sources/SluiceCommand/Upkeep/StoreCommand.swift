@@ -11,8 +11,8 @@ struct StoreCommand: ParsableCommand {
         abstract: "Make, move and copy stores.",
         discussion: """
             Without further options the store is in the files of the data directory. A store on a PostgreSQL server outlives \
-            the machine that works on it, and has the backups and standbys of its server. One data directory works on it at a \
-            time.
+            the machine that works on it, has the backups and standbys of its server, and takes commands from transactions in \
+            SQL. One data directory works on it at a time.
 
             EXAMPLES
               sluice store create 'postgres://owner@db1/queue' --role app

@@ -98,10 +98,18 @@ extension PostgreSQLStore: StoreHealth {
             AND n_dead_tup > 100000 AND n_dead_tup > n_live_tup ORDER BY n_dead_tup DESC LIMIT 5
         """)
 
+    /// Counts up to ``maxInbox``.
+    private static let inbox = PostgreSQLStatement(
+        "inbox-size",
+        """
+        SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox LIMIT 10001) i), (SELECT id FROM inbox ORDER BY number LIMIT 1)
+        """)
+    private static let maxInbox: Int64 = 10_000
+
     package func serverFindings() throws(StoreError) -> [ServerFinding] {
         let distance = clock.now() - MachineClock().now()
         let host = try readHost()
-        let isSafe = try isDurable()
+        let (isSafe, durability, now) = (try isDurable(), try durability(), clock.now())
         return try read { transaction throws(StoreError) in
             try transaction.pipeline {
                 $0.append(Self.server)
@@ -110,6 +118,7 @@ extension PostgreSQLStore: StoreHealth {
                 $0.append(Self.unusedSlots)
                 $0.append(Self.deadRows)
                 $0.append(Self.notVacuumed)
+                $0.append(Self.inbox)
             } read: { (results, first) throws(StoreError) in
                 var findings: [ServerFinding] = []
                 let settings = results.take(first).rows { row in
@@ -163,7 +172,13 @@ extension PostgreSQLStore: StoreHealth {
                 }
                 findings.append(
                     ServerFinding(
-                        "durability", isSafe ? .ok : .broken, isSafe ? "what is acknowledged is on disk" : "off"))
+                        "durability", isSafe ? .ok : .broken,
+                        isSafe
+                            ? "what is acknowledged is on disk"
+                            : "what is acknowledged is \(durability): set these on in postgresql.conf"))
+                findings += results.take(first + 6).rows { row in
+                    Self.finding(inbox: row[0], oldest: row[1] as CommandID?, now: now)
+                }
                 let ahead = abs(distance.milliseconds)
                 findings.append(
                     ServerFinding(
@@ -177,6 +192,16 @@ extension PostgreSQLStore: StoreHealth {
                 return findings
             }
         }
+    }
+
+    /// A coordinator takes commands out of the inbox within a second.
+    private static func finding(inbox count: Int64, oldest: CommandID?, now: Timestamp) -> ServerFinding {
+        guard let oldest, count > 0 else { return ServerFinding("inbox", .ok, "no command waits in it") }
+        let number = count > maxInbox ? "more than \(maxInbox)" : "\(count)"
+        let waits =
+            "\(number) \(count == 1 ? "command of programs waits" : "commands of programs wait") in it since \(oldest.madeAt)"
+        guard now - oldest.madeAt > .seconds(10) else { return ServerFinding("inbox", .ok, waits) }
+        return ServerFinding("inbox", .warning, "\(waits): start the coordinator, which takes them in (“sluice up”)")
     }
 
     /// Dead rows stay for as long as a transaction could see them.

@@ -25,6 +25,22 @@ struct PostgreSQLInboxTests {
         }
     }
 
+    @Test func `doctor warns of commands that no coordinator takes in`() async throws {
+        try await InboxRig.run { rig in
+            func finding() throws -> ServerFinding? { try rig.store.serverFindings().first { $0.check == "inbox" } }
+            #expect(try finding() == ServerFinding("inbox", .ok, "no command waits in it"))
+            _ = try rig.submit("'noop'")
+            #expect(try finding()?.state == .ok)
+            let old = CommandID(now: rig.store.clock.now() + .seconds(-60))
+            var connection = try rig.connect()
+            try connection.run("UPDATE \(rig.schema.name).inbox SET id = '\(old)'")
+            let found = try #require(try finding())
+            #expect(found.state == .warning && found.sentence.contains("1 command of programs waits"), "\(found)")
+            try rig.move()
+            #expect(try finding()?.sentence == "no command waits in it")
+        }
+    }
+
     @Test func `transactions of any length lose nothing and double nothing beside two coordinators`() async throws {
         try await InboxRig.run { rig in
             let submitted = Mutex<[CommandID]>([])
