@@ -108,6 +108,8 @@ extension QueueStore where Self: ReadingStore {
         }
     }
 
+    package func dueWork(_ shards: [Int]) throws(StoreError) -> DueWork? { nil }
+
     package func shardsWithMessages(_ shards: [Int]) -> [Int] {
         shards.filter { shard in (try? outbox(shard: shard, after: 0, limit: 1).isEmpty) != true }
     }

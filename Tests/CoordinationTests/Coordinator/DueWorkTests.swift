@@ -22,7 +22,7 @@ import Testing
 
         let target: any CommandStore & StoreHealth
         let calls = Mutex(Calls())
-        /// What a look finds, besides the commands of ``isDue``.
+        /// The next promotion that a look finds.
         let due = Mutex<(shard: Int, at: Timestamp)?>(nil)
 
         init(_ target: any CommandStore & StoreHealth) { self.target = target }

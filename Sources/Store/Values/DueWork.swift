@@ -34,7 +34,3 @@ package struct DueWork: Sendable, Equatable {
         }
     }
 }
-
-extension QueueStore {
-    package func dueWork(_ shards: [Int]) throws(StoreError) -> DueWork? { nil }
-}
