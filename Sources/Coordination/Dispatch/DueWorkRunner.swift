@@ -23,6 +23,7 @@ final class DueWorkRunner {
 
     /// Empty looks before every other heartbeat is left out: two seconds.
     private static let idleLooks = 8
+    private static let maxWait: Duration = .seconds(60)
 
     init(
         _ environment: CoordinatorEnvironment, dispatch: DispatchRunner, dueTimes: DueTimes, schedules: ScheduleRunner,
@@ -80,7 +81,10 @@ final class DueWorkRunner {
 
     private func take(_ work: DueWork, isClockHeld: Bool) {
         emptyLooks = work.isEmpty ? emptyLooks + 1 : 0
-        nextDue = work.next.map { MonotonicTime.now + max($0 - store.clock.now(), .milliseconds(1)) }
+        // A time of day may be thousands of years away.
+        nextDue = work.next.map {
+            MonotonicTime.now + min(max($0 - store.clock.now(), .milliseconds(1)), Self.maxWait)
+        }
         dueTimes.run(work, isClockHeld: isClockHeld)
         if !work.schedules.isEmpty { schedules.run(in: work.schedules) }
         if work.hasInbox { inbox.run() }

@@ -75,6 +75,11 @@ import Testing
             // Longer than the looks in a row after which every other heartbeat is left out.
             try await until("twelve looks", within: .seconds(60)) { store.calls.withLock { $0.looks >= 12 } }
             #expect(store.calls.withLock { $0.promotions.isEmpty && $0.others == 0 })
+            // A command for the year 9999.
+            store.due.withLock { $0 = (1, Timestamp(milliseconds: 253_402_300_799_000)) }
+            let looks = store.calls.withLock { $0.looks }
+            try await until("further looks", within: .seconds(60)) { store.calls.withLock { $0.looks >= looks + 3 } }
+            #expect(store.calls.withLock { $0.promotions.isEmpty })
             let time = store.clock.now() + .milliseconds(900)
             store.due.withLock { $0 = (3, time) }
             try await until("the work of shard 3", within: .seconds(60)) {
