@@ -76,7 +76,7 @@ extension DataDirectory {
 }
 
 extension PostgreSQLStore {
-    private static let host = PostgreSQLStatement(
+    fileprivate static let host = PostgreSQLStatement(
         "host", "SELECT id, inode, name, directory, seen_at FROM host WHERE number = 1")
     private static let addHost = PostgreSQLStatement(
         "add-host",
@@ -131,26 +131,25 @@ extension PostgreSQLStore {
                         + "sluice there, then try again in \((Self.hostSilence - silence).components.seconds + 1) s.")
             }
         }
-        try write(Self.setHost, own)
+        // A transaction of the earlier host that has read its name holds a lock: it is committed before, or refused.
+        try write(Self.setHost, own, locking: 0..<shardCount)
         guard let (host, _) = found, host.id != own.id || host.directory != own.directory else { return nil }
         return "\(host.directory) on \(host.name)"
     }
 
-    private func write(_ statement: PostgreSQLStatement, _ host: PostgreSQLHost) throws(StoreError) {
+    private func write(
+        _ statement: PostgreSQLStatement, _ host: PostgreSQLHost, locking shards: Range<Int> = 0..<1
+    ) throws(StoreError) {
         let now = clock.now()
         try untilKnown { _ throws(StoreError) in
-            _ = try change([0]) { change throws(StoreError) in
+            _ = try change(shards) { change throws(StoreError) in
                 try change.transaction.write(statement, host.id, host.inode, host.name, host.directory, now)
             }
         }
     }
 
     func readHost() throws(StoreError) -> (host: PostgreSQLHost, seen: Timestamp)? {
-        try read { transaction throws(StoreError) in
-            try transaction.read(Self.host).first { row in
-                (PostgreSQLHost(id: row[0], inode: row[1], name: row[2], directory: row[3]), row[4] as Timestamp)
-            }
-        }
+        try read { transaction throws(StoreError) in try transaction.host() }
     }
 
     private func refusal(_ host: PostgreSQLHost, _ seen: Timestamp, _ own: PostgreSQLHost?) -> StoreError {
@@ -163,43 +162,69 @@ extension PostgreSQLStore {
     }
 }
 
+extension PostgreSQLTransaction {
+    fileprivate func host() throws(StoreError) -> (host: PostgreSQLHost, seen: Timestamp)? {
+        try read(PostgreSQLStore.host).first { row in
+            (PostgreSQLHost(id: row[0], inode: row[1], name: row[2], directory: row[3]), row[4] as Timestamp)
+        }
+    }
+}
+
 extension PostgreSQLHost {
     fileprivate init(id: CommandID, inode: Int64, name: String, directory: String) {
         (self.id, self.inode, self.name, self.directory) = (id, inode, name, directory)
     }
+
+    /// SQL that compares this host with the row `h` of the table `host`.
+    /// - Parameters: the parameters with the identity of this host, such as `$1`.
+    static func isOwn(id: String, inode: String) -> String {
+        "h.id = \(id)::uuid AND (h.inode = \(inode)::int8 OR h.inode = 0 OR \(inode)::int8 = 0)"
+    }
+
+    /// The error of a write behind a move of the store to another host.
+    func loss(_ transaction: PostgreSQLTransaction, of store: String) throws(StoreError) -> StoreError {
+        let other = try transaction.host()?.host
+        return StoreError(.permission, loss(of: "The store \(store)", to: other.map { ($0.directory, $0.name) }))
+    }
+
+    fileprivate func loss(of store: String, to other: (directory: String, name: String)?) -> String {
+        let other = other.map { "\($0.directory) on \($0.name)" } ?? "no data directory"
+        return "\(store): it was moved to \(other), and belongs to \(directory) on \(name) no longer; stop sluice here."
+    }
 }
 
 /// The signs of life of the host of a store, written on a connection that is used anyway.
+///
+/// ``PostgreSQLStore/moveHost(to:force:)`` looks at them. ``PostgreSQLChange`` refuses the writes of a host that
+/// has lost the store, whatever a clock says.
 final class PostgreSQLHostSign: Sendable {
     private let host: PostgreSQLHost
-    private let last = Mutex(MonotonicTime.now)
+    /// The clock of a boot goes on while the machine is suspended.
+    private let last = Mutex(BootTime.now)
 
     private static let interval: Duration = .seconds(30)
     private static let statement = PostgreSQLStatement(
         "host-sign",
         """
-        WITH seen AS (UPDATE host SET seen_at = $2 WHERE number = 1 AND id = $1 RETURNING 1)
-        SELECT h.name, h.directory, EXISTS (SELECT 1 FROM seen) FROM host h WHERE h.number = 1
+        WITH seen AS (UPDATE host h SET seen_at = $3 WHERE h.number = 1 AND \(PostgreSQLHost.isOwn(id: "$1", inode: "$2"))
+            RETURNING 1)
+        SELECT h.directory, h.name, EXISTS (SELECT 1 FROM seen) FROM host h WHERE h.number = 1
         """)
 
     init(_ host: PostgreSQLHost) { self.host = host }
 
     /// Whether the next connection has to write one.
-    var isDue: Bool { last.withLock { MonotonicTime.now - $0 >= Self.interval } }
+    var isDue: Bool { last.withLock { BootTime.now - $0 >= Self.interval } }
 
     /// - Throws: `.permission` where the store has another host now.
     func write(
         _ connection: inout PostgreSQLConnection, at now: Timestamp, deadline: MonotonicTime
     ) throws(PostgreSQLError) {
-        let found = try connection.execute(Self.statement, host.id, now, deadline: deadline).first { row in
-            (name: row[0] as String, directory: row[1] as String, isOwn: row[2] as Bool)
+        let found = try connection.execute(Self.statement, host.id, host.inode, now, deadline: deadline).first { row in
+            (other: (directory: row[0] as String, name: row[1] as String), isOwn: row[2] as Bool)
         }
         guard let found, found.isOwn else {
-            let other = found.map { "\($0.directory) on \($0.name)" } ?? "no data directory"
-            throw PostgreSQLError(
-                .permission,
-                "\(connection.server): the store was moved to \(other), and belongs to \(host.directory) no longer; stop "
-                    + "sluice here.")
+            throw PostgreSQLError(.permission, host.loss(of: connection.server, to: found?.other))
         }
         last.withLock { $0 = .now }
     }

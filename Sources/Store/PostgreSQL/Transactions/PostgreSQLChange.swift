@@ -28,13 +28,16 @@ final class PostgreSQLChange {
     /// one statement would see what was there before it waited.
     private static let lock = PostgreSQLStatement(
         "lock-shards", "SELECT 1 FROM shard WHERE number = ANY($1::int8[]::int2[]) ORDER BY number FOR UPDATE")
+    /// One row without a number where no shard is locked. The host is read behind the locks too, all of which a move of the
+    /// store takes: a host that has lost the store writes nothing, however long it was suspended.
     private static let newest = PostgreSQLStatement(
         "newest",
         """
         SELECT w.number, greatest(
             coalesce((SELECT t.seq FROM transition t WHERE t.shard = w.number ORDER BY t.seq DESC LIMIT 1), 0),
-            coalesce((SELECT p.seq FROM pruned p WHERE p.shard = w.number LIMIT 1), 0))
-        FROM unnest($1::int8[]::int2[]) w(number)
+            coalesce((SELECT p.seq FROM pruned p WHERE p.shard = w.number LIMIT 1), 0)),
+            (SELECT \(PostgreSQLHost.isOwn(id: "$2", inode: "$3")) FROM host h WHERE h.number = 1)
+        FROM (SELECT 1) one LEFT JOIN unnest($1::int8[]::int2[]) w(number) ON true
         """)
     private static let bodies = PostgreSQLStatement(
         "bodies",
@@ -53,20 +56,25 @@ final class PostgreSQLChange {
         self.transaction = transaction
         self.store = store
         let session = preload.session
+        let host = store.own.withLock { $0 }
+        var hasHost = true
         let timeout = max((transaction.deadline - .now).milliseconds * 3 / 4, 1)
         var found: [StoredCommand] = []
         try transaction.pipeline {
             $0.append(Self.lockTimeout, "\(timeout)ms")
             $0.append(Self.lock, numbers)
-            $0.append(Self.newest, numbers)
+            $0.append(Self.newest, numbers, host?.id, host?.inode)
             $0.append(CommandSQL.byID, preload.ids)
             $0.append(Self.bodies, preload.bodies)
             if let session { $0.append(Self.session, session.seat, session.epoch) }
         } read: { (results, first) throws(StoreError) in
-            let newest = results.take(first + 2).rows { row in (row[0] as Int, row[1] as Int64) }
-            shards = newest.sorted { $0.0 < $1.0 }.map {
-                PostgreSQLShard($0.0, transaction, newest: $0.1, store: store)
+            let newest = results.take(first + 2).rows { row in
+                (shard: row[0] as Int?, number: row[1] as Int64, hasHost: row[2] as Bool?)
             }
+            hasHost = newest.allSatisfy { $0.hasHost == true }
+            shards = newest.compactMap { row in
+                row.shard.map { PostgreSQLShard($0, transaction, newest: row.number, store: store) }
+            }.sorted { $0.number < $1.number }
             found = try results.take(first + 3).rows { row throws(StoreError) in try StoredCommand(row) }
             let read = results.take(first + 4).rows { row in
                 (row[0] as CommandID, (payload: row[1] as [UInt8], checkpoint: row[2] as [UInt8]?))
@@ -74,6 +82,7 @@ final class PostgreSQLChange {
             bodies = Dictionary(read) { first, _ in first }
             if session != nil { hasSession = results.take(first + 5).count > 0 }
         }
+        if let host, !hasHost { throw try host.loss(transaction, of: store.pool.name) }
         for shard in shards {
             let own = preload.ids.filter { $0.shard(of: store.shardCount) == shard.number }
             shard.know(own, found.filter { $0.id.shard(of: store.shardCount) == shard.number })
