@@ -170,6 +170,8 @@ extension PostgreSQLChange {
     ) throws(StoreError) -> ExecutionOutcome {
         guard var row = try shard.command(write.id) else { return write.isClaim ? .refused : .replaced }
         let command = row.command
+        // A server that was put back gives numbers of claims again, so that the number alone does not name an execution.
+        if !write.isClaim, row.epoch != epoch || command.seat != seat { return .replaced }
         switch write {
         case .claim(let id, let turn, let sent):
             guard hasSession, turn == 0 || turn == command.turn, let body = bodies[id] else { return .refused }
