@@ -37,14 +37,16 @@ package final class PostgreSQLServer: Sendable {
     }
 
     /// Starts a server and waits until it accepts connections.
-    /// - Parameter settings: of `postgresql.conf`: `["max_connections": "10"]`.
-    package init(_ settings: [String: String] = [:]) async throws {
+    /// - Parameters:
+    ///   - settings: of `postgresql.conf`: `["max_connections": "10"]`.
+    ///   - primary: another server, of which this one becomes a streaming standby; nil for a server of its own.
+    package init(_ settings: [String: String] = [:], standbyOf primary: PostgreSQLServer? = nil) async throws {
         guard let programs = Self.programs else {
             throw Missed("PostgreSQL is not installed; deploy/prepare test installs it")
         }
         let directory = try TemporaryDirectory("postgresql").path
         self.directory = directory
-        password = "pw-\(UInt64.random(in: 0 ... .max))"
+        password = primary?.password ?? "pw-\(UInt64.random(in: 0 ... .max))"
         let pipe = "\(directory)/life"
         try Data(password.utf8).write(to: URL(fileURLWithPath: "\(directory)/password"))
         guard mkfifo(pipe, 0o600) == 0 else { throw Missed("cannot make the pipe \(pipe)") }
@@ -57,14 +59,10 @@ package final class PostgreSQLServer: Sendable {
         life = open(pipe, O_RDWR | O_CLOEXEC)
 
         let initialization = try ChildProcess(
-            Self.command([
-                "\(programs)/initdb", "--pgdata=\(directory)/data", "--username=postgres",
-                "--pwfile=\(directory)/password",
-                "--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync",
-                "--no-instructions",
-            ]), directory: directory, log: "\(directory)/initdb")
+            Self.command(Self.initialization(programs, directory, primary)), directory: directory,
+            log: "\(directory)/initdb")
         guard try await initialization.end(within: .seconds(120)) == .exited(0) else {
-            throw Missed("initdb failed: \(initialization.errors)")
+            throw Missed("the files of PostgreSQL cannot be made: \(initialization.errors)")
         }
         let settings = try await Self.certificate(in: directory).merging(settings) { _, given in given }
         var attempts = 0
@@ -96,6 +94,16 @@ package final class PostgreSQLServer: Sendable {
     package func stop() async {
         close(life)
         _ = await shell.end
+    }
+
+    /// Kills the server (SIGKILL) for good.
+    package func destroy() async throws {
+        guard let pid = Self.pid(directory), kill(pid, SIGKILL) == 0 else {
+            throw Missed("PostgreSQL in \(directory) does not run")
+        }
+        _ = await shell.end
+        close(life)
+        try? FileManager.default.removeItem(atPath: directory)
     }
 
     /// Kills the server (SIGKILL), and waits until it has recovered and accepts connections.
@@ -150,10 +158,29 @@ package final class PostgreSQLServer: Sendable {
         exit $status
         """
 
+    private static func initialization(
+        _ programs: String, _ directory: String, _ primary: PostgreSQLServer?
+    ) -> [String] {
+        guard let primary else {
+            return [
+                "\(programs)/initdb", "--pgdata=\(directory)/data", "--username=postgres",
+                "--pwfile=\(directory)/password",
+                "--auth-local=trust", "--auth-host=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync",
+                "--no-instructions",
+            ]
+        }
+        return [
+            "\(programs)/pg_basebackup", "--pgdata=\(directory)/data", "--host=\(primary.directory)",
+            "--port=\(primary.port)", "--username=\(primary.user)", "--write-recovery-conf", "--checkpoint=fast",
+            "--no-sync",
+        ]
+    }
+
     private static func arguments(_ directory: String, _ port: Int, _ settings: [String: String]) -> [String] {
         let own = [
             "listen_addresses": "127.0.0.1", "port": "\(port)", "unix_socket_directories": directory, "fsync": "off",
             "max_connections": "60", "shared_buffers": "16MB", "autovacuum": "off", "log_min_messages": "warning",
+            "wal_retrieve_retry_interval": "200ms",
         ]
         let all = own.merging(settings) { _, given in given }.sorted { $0.key < $1.key }
         return ["-D", "\(directory)/data"] + all.flatMap { ["-c", "\($0.key)=\($0.value)"] }
@@ -176,10 +203,10 @@ package final class PostgreSQLServer: Sendable {
         return ["ssl": "on", "ssl_key_file": key, "ssl_cert_file": certificate]
     }
 
-    /// As `pg_ctl` finds it: the eighth line of the lock file is the state of the server.
+    /// As `pg_ctl` finds it: the eighth line of the lock file is the state of the server, `standby` for one that only reads.
     private static func isReady(_ directory: String) -> Bool {
         let lines = lockFile(directory)
-        return lines.count > 7 && lines[7].hasPrefix("ready")
+        return lines.count > 7 && (lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby"))
     }
 
     /// Of the server that has written the lock file last.
