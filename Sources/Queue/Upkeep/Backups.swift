@@ -31,7 +31,7 @@ package struct SettledStore: Sendable, Equatable {
     /// Commands that wait for others that the store does not have.
     package var lostParents = 0
 
-    fileprivate init(_ claimed: [CommandStatus: Int], _ debts: ShardDebts) {
+    init(_ claimed: [CommandStatus: Int], _ debts: ShardDebts = ShardDebts()) {
         self.claimed = claimed
         messages = debts.debts.count
         lostParents = debts.lostParents.count

@@ -64,4 +64,32 @@ package enum ServerStores {
             throw SluiceError(error)
         }
     }
+
+    /// Settles a store whose server was put back to an earlier moment: ends the sessions of that moment, and releases what was
+    /// claimed. Holds the role of the coordinator meanwhile.
+    /// - Throws: ``SluiceError`` `invalid` for a store in a directory; `tryAgain` where a process works on the store.
+    package static func settleRestored(_ location: StoreLocation) throws -> SettledStore {
+        guard location.isServer else {
+            throw SluiceError(
+                .invalid,
+                "the store \(location.name) is in a data directory; “sluice restore” puts back a backup and settles it")
+        }
+        do throws(StoreError) {
+            let opened = try Stores.open(location, create: true)
+            let coordination = try opened.presence.takeCoordination(now: opened.store.clock.now())
+            defer { withExtendedLifetime(coordination) {} }
+            for role in [Role.door] + (0..<Role.maxSeats).map({ .worker(seat: $0) }) {
+                guard let holder = opened.presence.holder(of: role) else { continue }
+                let process = holder.pid.map { "process \($0)" } ?? "a process"
+                throw StoreError(
+                    .busy, "\(process) works on the store \(location.name); stop every part of sluice, then try again.")
+            }
+            guard let store = opened.store as? PostgreSQLStore else {
+                throw StoreError(.invalid, "The store \(location.name) is not on a server.")
+            }
+            return SettledStore(try store.settleRestored())
+        } catch {
+            throw SluiceError(error)
+        }
+    }
 }

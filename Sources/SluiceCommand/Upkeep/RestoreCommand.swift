@@ -97,12 +97,12 @@ struct RestoreCommand: ParsableCommand {
             return Output.line(
                 JSONValue.object(
                     [.init("adopted", .string(directory)), .init("original", .string(original))]
-                        + members(of: settled)
+                        + settled.members
                 ).bytes)
         }
         Output.line(
             "\(directory), a copy of \(original), can be used; the original must not run any more")
-        showClaimed(settled)
+        settled.showClaimed()
         showLostParents(settled)
     }
 
@@ -162,39 +162,18 @@ struct RestoreCommand: ParsableCommand {
                         .init("collections", .integer(Int64(collections))),
                         .init("lostUploads", .integer(Int64(uploads))),
                         .init("missingUploads", .integer(Int64(outcome.missing?.uploads ?? 0))),
-                    ] + members(of: outcome.settled)
+                    ] + outcome.settled.members
                 ).bytes)
         }
         let shards = outcome.shards.count == 1 ? "shard \(outcome.shards[0])" : "\(outcome.shards.count) shards"
         let more = collections == 0 ? "" : " and \(collections) \(collections == 1 ? "collection" : "collections")"
         Output.line("\(shards)\(more) restored from a backup of \(outcome.time)")
-        showClaimed(outcome.settled)
+        outcome.settled.showClaimed()
         if uploads > 0 {
             Output.line("\(uploads) open upload\(uploads == 1 ? "" : "s") ended: the spool does not have the files")
         }
         if let missing = outcome.missing { Output.line("the door will not start yet: \(missing.reason)") }
         showLostParents(outcome.settled)
-    }
-
-    private func members(of settled: SettledStore) -> [JSONValue.Member] {
-        [
-            .init("released", .integer(Int64(settled.claimed[.new] ?? 0))),
-            .init("inDoubt", .integer(Int64(settled.claimed[.inDoubt] ?? 0))),
-            .init("cancelled", .integer(Int64(settled.claimed[.cancelled] ?? 0))),
-            .init("messages", .integer(Int64(settled.messages))),
-            .init("lostParents", .integer(Int64(settled.lostParents))),
-        ]
-    }
-
-    private func showClaimed(_ settled: SettledStore) {
-        for (status, words) in [
-            (CommandStatus.new, "released, to run again"),
-            (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
-            (.cancelled, "cancelled as requested before the copy was made"),
-        ] {
-            guard let count = settled.claimed[status], count > 0 else { continue }
-            Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
-        }
     }
 
     private func showLostParents(_ settled: SettledStore) {
@@ -203,5 +182,28 @@ struct RestoreCommand: ParsableCommand {
         Output.line(
             "\(Figures.grouped(Int64(lost))) command\(lost == 1 ? " waits" : "s wait") for commands that are not in the restored "
                 + "store, which count as failed: see “sluice doctor”")
+    }
+}
+
+extension SettledStore {
+    var members: [JSONValue.Member] {
+        [
+            .init("released", .integer(Int64(claimed[.new] ?? 0))),
+            .init("inDoubt", .integer(Int64(claimed[.inDoubt] ?? 0))),
+            .init("cancelled", .integer(Int64(claimed[.cancelled] ?? 0))),
+            .init("messages", .integer(Int64(messages))),
+            .init("lostParents", .integer(Int64(lostParents))),
+        ]
+    }
+
+    func showClaimed() {
+        for (status, words) in [
+            (CommandStatus.new, "released, to run again"),
+            (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
+            (.cancelled, "cancelled as requested before the copy was made"),
+        ] {
+            guard let count = claimed[status], count > 0 else { continue }
+            Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
+        }
     }
 }

@@ -19,7 +19,9 @@ struct StoreCommand: ParsableCommand {
               export SLUICE_STORE='postgres://app@db1,db2/queue?target_session_attrs=read-write'
               sluice up
             """,
-        subcommands: [StoreCreateCommand.self, StoreGrantsCommand.self, StoreMoveHostCommand.self])
+        subcommands: [
+            StoreCreateCommand.self, StoreGrantsCommand.self, StoreMoveHostCommand.self, StoreRestoredCommand.self,
+        ])
 }
 
 /// The URL of a store as an argument.
@@ -157,5 +159,35 @@ struct StoreMoveHostCommand: ParsableCommand {
                 "\(location.name) belongs to \(data.directory().resolved.path) now"
                     + (earlier.map { ", and no longer to \($0)" } ?? ""))
         }
+    }
+}
+
+struct StoreRestoredCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restored",
+        abstract: "Settle the store after its server was put back to an earlier moment.",
+        discussion: """
+            For a server that was restored from a backup or recovered to a point in time. Stop every part of sluice first, and \
+            run this before the next start. The commands that workers had claimed at that moment are released; a command that is not \
+            idempotent and may have been sent is in doubt. The door then keeps bytes in its spool that the store does not know. \
+            Not needed after the promotion of a synchronous standby, which has lost nothing. Exits with 75 while a part of sluice \
+            runs.
+
+            EXAMPLES
+              SLUICE_STORE=postgres://app@db1/queue sluice store restored --data /var/lib/sluice
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+
+    func run() throws {
+        SignalHandling.exits()
+        let location = try data.location()
+        let settled = try ServerStores.settleRestored(location)
+        if print.json {
+            return Output.line(JSONValue.object([.init("store", .string(location.name))] + settled.members).bytes)
+        }
+        Output.line("\(location.name) can be used")
+        settled.showClaimed()
     }
 }
