@@ -106,7 +106,10 @@ package enum Stores {
             let store = try directory.openStore(create: create, shardCount: shardCount)
             return OpenedStore(store, maintenance: store, in: directory)
         case .server(let url, let directory):
-            let store = try PostgreSQLStore(url: url)
+            let store: PostgreSQLStore
+            do throws(StoreError) { store = try PostgreSQLStore(url: url) } catch {
+                throw error.withAbsence(notedIn: directory)
+            }
             if create { try directory.prepare() } else { try directory.checkPrivacy() }
             try store.bind(to: directory, begins: create)
             return OpenedStore(store, named: location.name, in: directory)

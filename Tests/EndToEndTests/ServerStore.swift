@@ -42,5 +42,15 @@ struct ServerStore: Sendable {
         }
     }
 
+    private init(_ url: String, _ server: PostgreSQLServer, _ schema: String) {
+        (self.url, self.server, self.schema) = (url, server, schema)
+    }
+
+    /// The same store by way of a proxy, with a password.
+    /// - Parameter port: of the proxy, on 127.0.0.1.
+    func through(port: Int) -> ServerStore {
+        ServerStore("\(server.url(port: port))?sslmode=disable&schema=\(schema)", server, schema)
+    }
+
     func remove() { try? PostgreSQLStore.remove(url: url) }
 }

@@ -108,6 +108,7 @@ extension PostgreSQLStore {
         self.own.withLock { $0 = own }
         guard begins else { return }
         pool.sign = PostgreSQLHostSign(own)
+        pool.noteAbsences(in: data)
         if own != host { try write(Self.setHost, own) }
     }
 

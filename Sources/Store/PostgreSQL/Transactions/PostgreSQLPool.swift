@@ -19,6 +19,9 @@ final class PostgreSQLPool: Sendable {
     private let clock: PostgreSQLClock?
     /// Nil where no process of the host has begun work here.
     private let signs = Mutex<PostgreSQLHostSign?>(nil)
+    private let absence = Mutex<ServerAbsence?>(nil)
+    /// This process has noted that the server is away.
+    private let isAway = Atomic(false)
     private let idle = Mutex<[Slot]>([])
     let statistics = Mutex(StoreStatistics())
     /// Counts the connections that may still be taken.
@@ -55,7 +58,7 @@ final class PostgreSQLPool: Sendable {
         if let open = idle.withLock({ $0.popLast() }) {
             slot = open
         } else {
-            slot = Slot(try PostgreSQLConnection.open(location, deadline: deadline))
+            slot = Slot(try connect(deadline: deadline))
         }
         let roundTrips = slot.connection.roundTrips
         defer {
@@ -70,7 +73,34 @@ final class PostgreSQLPool: Sendable {
         if let sign, sign.isDue {
             try sign.write(&slot.connection, at: clock?.now() ?? .now, deadline: deadline)
         }
-        return try body(&slot.connection)
+        let value = try body(&slot.connection)
+        if isAway.load(ordering: .relaxed) { noteAnswer() }
+        return value
+    }
+
+    private func connect(deadline: MonotonicTime) throws(PostgreSQLError) -> PostgreSQLConnection {
+        do throws(PostgreSQLError) {
+            let connection = try PostgreSQLConnection.open(location, deadline: deadline)
+            noteAnswer()
+            return connection
+        } catch {
+            if error.code == .unreachable, let absence = absence.withLock({ $0 }) {
+                isAway.store(true, ordering: .relaxed)
+                absence.begin()
+            }
+            throw error
+        }
+    }
+
+    /// Notes absences of the server in a data directory.
+    func noteAbsences(in data: DataDirectory) {
+        absence.withLock { $0 = ServerAbsence(in: data) }
+        noteAnswer()
+    }
+
+    private func noteAnswer() {
+        isAway.store(false, ordering: .relaxed)
+        absence.withLock { $0 }?.end()
     }
 
     /// Closes the connections that are not in use: after a failover they may lead to a server that was demoted.
