@@ -140,6 +140,23 @@ import Testing
         let error = try error(of: "libc.so.6")
         #expect(error.code == .unsuitable && error.storeError.message.contains("lacks the function PQlibVersion"))
     }
+
+    // MARK: Server
+
+    @Test(arguments: [(130_022, "13.22"), (90_624, "9.624"), (139_999, "13.9999")])
+    func `a server before PostgreSQL 14 is unsuitable`(version: Int, text: String) throws {
+        let error = try #require(throws: PostgreSQLError.self) {
+            try PostgreSQLConnection.checkVersion(version, of: "PostgreSQL at h:1")
+        }
+        #expect(error.code == .unsuitable && error.recovery == .none)
+        #expect(error.message.contains("the version is \(text), and a store needs PostgreSQL 14"))
+    }
+
+    @Test func `PostgreSQL 14 and later are suitable`() throws {
+        for version in [140_000, 150_018, 200_001] {
+            try PostgreSQLConnection.checkVersion(version, of: "PostgreSQL at h:1")
+        }
+    }
 }
 
 extension PostgreSQLError {

@@ -43,6 +43,41 @@ struct PostgreSQLStoreTests {
         #expect(error.code == .foreign && error.message.contains("version 2"))
     }
 
+    @Test func `a key or a destination with NUL is refused as invalid`() async throws {
+        let errors = try await schema { schema in
+            let store = try PostgreSQLStore(url: schema.url, schema: schema.name)
+            let drafts = [
+                CommandDraft.noop.with { $0.uniqueKey = "a\0b" }, .noop.with { $0.orderingKey = "\0" },
+                .noop.with { $0.destination = Destination(unchecked: "https://a\0b") },
+            ]
+            let results = store.submit(drafts + [.noop], allowUnknownTypes: false)
+            #expect(throws: Never.self) { try results[3].get() }
+            return results.prefix(3).map { result in Self.failure(of: result) }
+        }
+        for error in errors { #expect(error?.code == .invalid && error?.message.contains("NUL") == true, "\(errors)") }
+    }
+
+    private static func failure(of result: Result<Submission, StoreError>) -> StoreError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    /// As PgBouncer before 1.21 does, which gives the statements of a connection to another one.
+    @Test func `a server that loses prepared statements is unsuitable, and the message names store.direct`()
+        async throws
+    {
+        let error = try await schema { schema in
+            let location = try PostgreSQLLocation(schema.url)
+            var connection = try PostgreSQLConnection.open(location, deadline: .soon)
+            let statement = PostgreSQLStatement("lost", "SELECT 1")
+            _ = try connection.execute(statement, deadline: .soon)
+            try connection.run("DEALLOCATE ALL")
+            return try connection.error { connection throws(PostgreSQLError) in
+                _ = try connection.execute(statement, deadline: .soon)
+            }
+        }
+        #expect(error.code == .unsuitable && error.storeError.message.contains("store.direct"))
+    }
+
     @Test func `the clock is that of the server`() async throws {
         let (isServer, distance) = try await schema { schema in
             let store = try PostgreSQLStore(url: schema.url, schema: schema.name)

@@ -94,13 +94,7 @@ struct ConnectionAttempt {
     ) throws(PostgreSQLError) -> PostgreSQLConnection {
         guard let pointer = handle.pointer else { throw .lost("PostgreSQL", "the connection is closed") }
         let server = server(pointer)
-        let version = Int(cpostgresql_server_version(pointer))
-        guard version >= PostgreSQLConnection.minVersion else {
-            throw PostgreSQLError(
-                .unsuitable,
-                "\(server): the version is \(version / 10_000).\(version % 10_000), and a store needs PostgreSQL 14 or later."
-            )
-        }
+        try PostgreSQLConnection.checkVersion(Int(cpostgresql_server_version(pointer)), of: server)
         guard cpostgresql_set_nonblocking(pointer) == 0, cpostgresql_enter_pipeline_mode(pointer) == 1 else {
             throw .lost(server, handle.message)
         }

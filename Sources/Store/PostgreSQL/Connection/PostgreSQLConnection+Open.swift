@@ -70,6 +70,16 @@ extension PostgreSQLConnection {
         return HostLookup.addresses(of: host.name, until: deadline).map { $0.map { $0 } }
     }
 
+    /// - Parameter version: of the server, as libpq tells it: 150018 is 15.18.
+    /// - Throws: `.unsuitable` for a server that is too old.
+    static func checkVersion(_ version: Int, of server: String) throws(PostgreSQLError) {
+        guard version < minVersion else { return }
+        throw PostgreSQLError(
+            .unsuitable,
+            "\(server): the version is \(version / 10_000).\(version % 10_000), and a store needs PostgreSQL 14 or later."
+        )
+    }
+
     // MARK: Library
 
     private static func isKnown(_ parameter: String) -> Bool { cpostgresql_knows_parameter(parameter) != 0 }
