@@ -36,9 +36,16 @@ package final class PostgreSQLStore: CommandStore {
     ///   - schema: of its tables; nil: that of the parameter `schema` of the URL, else `sluice`.
     ///   - clock: for tests; nil: that of the server.
     /// - Throws: `.unreachable` after 10 s without an answer; `.missing` where there is no store; `.foreign` for one that a
-    ///   newer program has made.
-    package init(
+    ///   newer program has made; `.corrupt` for one that a copy has left unfinished.
+    package convenience init(
         url: String, schema: String? = nil, clock: (any StoreClock)? = nil
+    ) throws(StoreError) {
+        try self.init(url: url, schema: schema, clock: clock, allowsUnfinishedCopy: false)
+    }
+
+    /// - Parameter allowsUnfinishedCopy: for the copy that fills the store.
+    init(
+        url: String, schema: String?, clock: (any StoreClock)? = nil, allowsUnfinishedCopy: Bool
     ) throws(StoreError) {
         let (location, _, name) = try Self.location(url, schema)
         let serverClock = clock == nil ? PostgreSQLClock() : nil
@@ -46,7 +53,8 @@ package final class PostgreSQLStore: CommandStore {
         let pool = PostgreSQLPool(location, named: name, clock: serverClock)
         identity = try Self.repeated(on: pool, timeout: WriteTimeout.foreground, outcomeIsKnown: true) {
             (connection, deadline) throws(PostgreSQLError) in
-            try PostgreSQLSchema.check(on: &connection, deadline: deadline)
+            try PostgreSQLSchema.check(
+                on: &connection, allowsUnfinishedCopy: allowsUnfinishedCopy, deadline: deadline)
         }
         shardCount = identity.shardCount
         self.pool = pool
@@ -205,7 +213,9 @@ package final class PostgreSQLStore: CommandStore {
         }
     }
 
-    private func transaction<Value>(
+    /// Runs `body` in one transaction, and again where the server has ended it for the sake of another one.
+    /// - Parameter outcomeIsKnown: `body` changes nothing, so that it is repeated whatever became of its commit.
+    func transaction<Value>(
         timeout: Duration, outcomeIsKnown: Bool, _ body: (PostgreSQLTransaction) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         try Self.repeated(on: pool, timeout: timeout, outcomeIsKnown: outcomeIsKnown) {
@@ -221,6 +231,36 @@ package final class PostgreSQLStore: CommandStore {
             }
             if !outcomeIsKnown { pool.statistics.withLock { $0.committed(since: start) } }
             return value
+        }
+    }
+
+    /// Runs `body` once, in one transaction of any length that holds the locks of all shards: no other transaction changes the
+    /// store. Each read sees what was committed before it.
+    /// - Parameter body: sets ``PostgreSQLTransaction/deadline`` before its calls.
+    /// - Throws: `busy` where another transaction holds a lock for longer than 10 s.
+    func exclusively<Value>(
+        _ body: (PostgreSQLTransaction) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        do throws(PostgreSQLError) {
+            return try pool.withConnection(deadline: .now + WriteTimeout.foreground) {
+                connection throws(PostgreSQLError) in
+                try connection.transaction(deadline: .now + WriteTimeout.foreground) {
+                    connection throws(PostgreSQLError) in
+                    try withUnsafeMutablePointer(to: &connection) { pointer throws(PostgreSQLError) in
+                        let transaction = PostgreSQLTransaction(pointer, deadline: .now + .seconds(20))
+                        let value = try Self.call(transaction) { transaction throws(StoreError) in
+                            try transaction.write(PostgreSQLChange.unlimited)
+                            _ = try transaction.read(PostgreSQLChange.lock, Array(0..<shardCount))
+                            return try body(transaction)
+                        }
+                        transaction.deadline = .now + .seconds(60)
+                        try transaction.commit()
+                        return value
+                    }
+                }
+            }
+        } catch {
+            throw error.storeError
         }
     }
 

@@ -17,14 +17,7 @@ extension Connection {
         reason: String, in data: DataDirectory, file: String? = nil
     ) throws(StoreError) -> [CommandStatus: Int] {
         try transaction { connection throws(StoreError) in
-            let now = MachineClock().now()
-            var settled: [CommandStatus: Int] = [:]
-            for var row in try connection.inFlight() {
-                _ = row.release(
-                    blame: .none, started: true, reason: reason, now: now, &connection.changes)
-                try connection.save(row)
-                settled[row.command.status, default: 0] += 1
-            }
+            let settled = try connection.releaseClaimed(reason: reason, now: MachineClock().now())
             try connection.execute(
                 """
                 DELETE FROM session;
@@ -36,6 +29,18 @@ extension Connection {
             try connection.record(placeIn: data, file: file)
             return settled
         }
+    }
+
+    /// Releases what workers have claimed, uncharged, within a transaction.
+    /// - Returns: the number of released commands by their new status.
+    func releaseClaimed(reason: String, now: Timestamp) throws(StoreError) -> [CommandStatus: Int] {
+        var released: [CommandStatus: Int] = [:]
+        for var row in try inFlight() {
+            _ = row.release(blame: .none, started: true, reason: reason, now: now, &changes)
+            try save(row)
+            released[row.command.status, default: 0] += 1
+        }
+        return released
     }
 
     /// The greatest number of a message that a batch of this shard has taken in; 0 where there is none.

@@ -51,13 +51,16 @@ enum RestoreMark {
     static func check(_ directory: DataDirectory, shard: Int? = nil) throws(StoreError) {
         guard access(directory.restoring, F_OK) == 0 else { return }
         let holder = KernelLock.all(on: directory.run.lock(.store)).first { $0.kind == "FLOCK" && $0.isExclusive }
+        let mark = TextFile.read(directory.restoring)
+        let copy = CopyMark.arguments(inFile: mark)
         if let holder {
             throw StoreError(
                 .busy,
-                "The store in \(directory.path) is being restored by process \(holder.pid); try again when it ends.",
+                "The store in \(directory.path) is being \(copy == nil ? "restored" : "copied") by process \(holder.pid); try again when it ends.",
                 shard: shard)
         }
-        let backup = TextFile.read(directory.restoring) ?? "DIR"
+        if let copy { throw StoreError(.corrupt, CopyMark.sentence(directory.path, arguments: copy), shard: shard) }
+        let backup = mark ?? "DIR"
         throw StoreError(
             .corrupt,
             "A restore of the store in \(directory.path) was interrupted, so the store is not complete; run “sluice "

@@ -74,6 +74,15 @@ struct PostgreSQLPipeline: Sendable {
         return items.count - 1
     }
 
+    /// Adds a statement whose parameters a description of a table decides.
+    @discardableResult
+    mutating func append(_ statement: PostgreSQLStatement, all parameters: [any PostgreSQLValue]) -> Int {
+        let first = values.count
+        for parameter in parameters { append(parameter) }
+        items.append(Item(statement: statement, parameters: first..<values.count))
+        return items.count - 1
+    }
+
     private mutating func append<Parameter: PostgreSQLValue>(_ parameter: Parameter) {
         let offset = bytes.count
         let isNull = !parameter.encode(to: &bytes)

@@ -14,7 +14,7 @@ enum PostgreSQLSchema {
     struct Identity: Equatable, Sendable {
         var store: String
         var shardCount: Int
-        /// Raised by a restore, so that what workers claimed before is not taken for theirs.
+        /// Raised by a restore, and above that of its source by a copy, so that what workers claimed before is not taken for theirs.
         var generation: Int64
     }
 
@@ -76,9 +76,11 @@ enum PostgreSQLSchema {
     private static let facts = PostgreSQLStatement("meta", "SELECT key, value FROM meta")
 
     /// Reads the identity of the store in the search path.
-    /// - Throws: `.missing` where there is none; `.foreign` for one of a newer version.
+    /// - Parameter allowsUnfinishedCopy: for the copy that fills it (``CopyMark``).
+    /// - Throws: `.missing` where there is none; `.foreign` for one of a newer version; `.corrupt` for one that a copy has left
+    ///   unfinished.
     static func check(
-        on connection: inout PostgreSQLConnection, deadline: MonotonicTime
+        on connection: inout PostgreSQLConnection, allowsUnfinishedCopy: Bool = false, deadline: MonotonicTime
     ) throws(PostgreSQLError) -> Identity {
         let rows = try connection.execute(facts, deadline: deadline).rows { row in (row[0] as String, row[1] as String)
         }
@@ -94,6 +96,9 @@ enum PostgreSQLSchema {
                 .foreign,
                 "\(connection.server): the store needs a program that knows version \(needed) of its tables, and this one "
                     + "knows version \(version); install a newer release.")
+        }
+        if !allowsUnfinishedCopy, let copy = values[CopyMark.key] {
+            throw PostgreSQLError(.corrupt, CopyMark.sentence(connection.server, arguments: copy))
         }
         let generation = values["generation"].flatMap { Int64($0) } ?? 1
         return Identity(store: store, shardCount: shardCount, generation: generation)
@@ -122,7 +127,7 @@ enum PostgreSQLSchema {
         let rights = [
             "GRANT USAGE ON SCHEMA \(name) TO \(role);",
             "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(name) TO \(role);",
-            "GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA \(name) TO \(role);",
+            "GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA \(name) TO \(role);",
             "ALTER ROLE \(role) SET search_path = \(name);",
         ]
         let settings = (sessionSettings + connectionSettings).map { setting in

@@ -24,9 +24,16 @@ final class PostgreSQLChange {
 
     /// A lock that another transaction holds makes the shard busy, before the deadline makes the server look unreachable.
     private static let lockTimeout = PostgreSQLStatement("lock-timeout", "SELECT set_config('lock_timeout', $1, true)")
+    /// For a transaction that lasts as long as a copy of the store.
+    static let unlimited = PostgreSQLStatement(
+        "unlimited",
+        """
+        SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true),
+            set_config('lock_timeout', '10s', true)
+        """)
     /// The locks come as a statement of their own: the statements behind it see what their last holders have committed, where
     /// one statement would see what was there before it waited.
-    private static let lock = PostgreSQLStatement(
+    static let lock = PostgreSQLStatement(
         "lock-shards", "SELECT 1 FROM shard WHERE number = ANY($1::int8[]::int2[]) ORDER BY number FOR UPDATE")
     /// One row without a number where no shard is locked. The host is read behind the locks too, all of which a move of the
     /// store takes: a host that has lost the store writes nothing, however long it was suspended.

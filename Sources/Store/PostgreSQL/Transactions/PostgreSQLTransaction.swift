@@ -7,7 +7,8 @@ internal import Host
 /// used after the call.
 final class PostgreSQLTransaction {
     private let connection: UnsafeMutablePointer<PostgreSQLConnection>
-    let deadline: MonotonicTime
+    /// Of the statements that are sent from now on.
+    var deadline: MonotonicTime
     private var pending = PostgreSQLPipeline()
     /// The error of a statement, which says how to go on. The roles throw only its ``PostgreSQLError/storeError``.
     private(set) var failure: PostgreSQLError?
@@ -29,6 +30,21 @@ final class PostgreSQLTransaction {
     ) throws(StoreError) {
         pending.append(statement, repeat each parameters)
         if pending.items.count >= Self.maxPending { _ = try send() }
+    }
+
+    /// ``write(_:_:)`` with parameters that a description of a table decides.
+    func write(_ statement: PostgreSQLStatement, all parameters: [any PostgreSQLValue]) throws(StoreError) {
+        pending.append(statement, all: parameters)
+        if pending.items.count >= Self.maxPending { _ = try send() }
+    }
+
+    /// ``read(_:_:)`` with parameters that a description of a table decides.
+    func read(
+        _ statement: PostgreSQLStatement, all parameters: [any PostgreSQLValue]
+    ) throws(StoreError) -> PostgreSQLResult {
+        let index = pending.append(statement, all: parameters)
+        var results = try send()
+        return results.take(index)
     }
 
     /// Runs a statement behind the pending ones.
