@@ -94,6 +94,10 @@ struct CopiedTable: Sendable {
     /// The positions of ``key`` in ``columns``.
     var keyColumns: [Int] { key.compactMap { name in columns.firstIndex { $0.name == name } } }
 
+    /// Of uploads that are not open.
+    static let isSpooled =
+        "WHERE state <> \(UploadState.open.rawValue) AND storage = \(Upload.Storage.file.rawValue)"
+
     static let uploads = CopiedTable(
         kind: .uploads, name: "upload", key: ["id"],
         columns: [

@@ -65,6 +65,8 @@ protocol CopySource: AnyObject {
     func claims() throws(StoreError) -> (sessions: Int, claimed: Int)
     /// The number of open uploads, and the first three.
     func openUploads() throws(StoreError) -> (count: Int, first: [CommandID])
+    /// The number of other uploads with bytes in the spool.
+    func spooledUploads() throws(StoreError) -> Int
     func facts() throws(StoreError) -> CopyFacts
     /// The counts that the store keeps.
     func counts() throws(StoreError) -> CommandCounts

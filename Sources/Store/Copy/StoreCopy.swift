@@ -1,5 +1,4 @@
-package import Commands
-package import Host
+internal import Commands
 
 /// Copies a store to another one that is empty: between SQLite and PostgreSQL, and between two schemas of PostgreSQL.
 ///
@@ -15,15 +14,6 @@ package import Host
 /// the files of one spool for theirs. Sessions and the settings of workers are not copied. So a claim that was made in the
 /// source is not valid in the target: every write of an execution needs a session.
 package enum StoreCopy {
-    /// A store, as an argument of `sluice store copy`.
-    package enum Place: Sendable {
-        case directory(DataDirectory)
-        /// - Parameters:
-        ///   - url: as of ``PostgreSQLStore/init(url:schema:clock:)``.
-        ///   - schema: of its tables.
-        case server(url: String, schema: String = "sluice")
-    }
-
     /// How far a copy is.
     package struct Progress: Sendable, Equatable {
         /// Of the rows that were copied last.
@@ -87,6 +77,7 @@ package enum StoreCopy {
         report.rows = expected.mapValues { $0.values.reduce(0, +) }.filter { $0.value > 0 }
         report.rows[.settings] = facts.settings.count
         report.rows[.types] = facts.types.count
+        report.spooledUploads = try source.spooledUploads()
         if withoutUploads { report.uploadsLeft = try source.openUploads().count }
         report.released = try target.release(
             reason: "the store was copied while no worker executed the command")
@@ -143,71 +134,6 @@ package enum StoreCopy {
                     "The source counts \(before[status, qos]) commands in status \(status.name) of quality \(qos.name), and its "
                         + "copy in \(target) has \(after[status, qos]); run “sluice doctor --mend” on the source, then copy "
                         + "again.")
-            }
-        }
-    }
-}
-
-/// What a copy has copied.
-package struct StoreCopyReport: Sendable, Equatable {
-    /// Those of which there is at least one.
-    package var rows: [CopiedKind: Int] = [:]
-    /// Of the source, as it keeps them.
-    package var before: CommandCounts
-    /// Of the target, from its rows, before the release of ``released``. Equal to ``before`` in every cell.
-    package var after: CommandCounts
-    /// Claimed commands without the session of a worker, which were released in the target, by their new status.
-    package var released: [CommandStatus: Int] = [:]
-    /// Open uploads that were left out.
-    package var uploadsLeft = 0
-    /// The id of the target.
-    package var store: String
-
-    init(before: CommandCounts, after: CommandCounts, store: String) {
-        self.before = before
-        self.after = after
-        self.store = store
-    }
-}
-
-extension StoreCopy.Place {
-    /// For messages and the mark, without a password.
-    package var name: String {
-        switch self {
-        case .directory(let data): data.resolved.path
-        case .server(let url, let schema):
-            ((try? PostgreSQLLocation(url).description) ?? "postgres://…") + (schema == "sluice" ? "" : " (\(schema))")
-        }
-    }
-
-    fileprivate func isSame(as other: Self) -> Bool {
-        switch (self, other) {
-        case (.directory(let first), .directory(let second)):
-            first.resolved == second.resolved
-        case (.server(let first, let firstSchema), .server(let second, let secondSchema)):
-            first == second && firstSchema == secondSchema
-        default: false
-        }
-    }
-
-    fileprivate func withSource<Value>(
-        _ body: (any CopySource) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        switch self {
-        case .directory(let data): try body(SQLiteCopySource(data))
-        case .server(let url, let schema):
-            try PostgreSQLCopySource.open(url, schema, name: name) { source throws(StoreError) in try body(source) }
-        }
-    }
-
-    fileprivate func withTarget<Value>(
-        of source: any CopySource, _ body: (any CopyTarget) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value {
-        switch self {
-        case .directory(let data): try body(SQLiteCopyTarget(data, of: source))
-        case .server(let url, let schema):
-            try PostgreSQLCopyTarget.open(url, schema, name: name, of: source) { target throws(StoreError) in
-                try body(target)
             }
         }
     }

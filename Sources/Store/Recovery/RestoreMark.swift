@@ -39,6 +39,9 @@ enum RestoreMark {
     static func checkBeforeRestore(_ directory: DataDirectory, shard: Int?) throws(StoreError) {
         guard let shard, access(directory.restoring, F_OK) == 0 else { return }
         let interrupted = TextFile.read(directory.restoring) ?? "DIR"
+        if let copy = CopyMark.arguments(inFile: interrupted) {
+            throw StoreError(.corrupt, CopyMark.sentence(directory.path, arguments: copy))
+        }
         guard !interrupted.utf8.reversed().starts(with: " --shard \(shard)".utf8.reversed()) else { return }
         throw StoreError(
             .corrupt,
