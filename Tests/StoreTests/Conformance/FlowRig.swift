@@ -15,6 +15,9 @@ final class FlowRig {
         try subject.open()
     }
 
+    /// - Parameter subject: has one shard.
+    init(_ subject: StoreUnderTest) { self.subject = subject }
+
     /// Submits a flow. A node is “name” or “name < parent, other:condition”; a name that ends in “?” may fail.
     @discardableResult
     func submit(

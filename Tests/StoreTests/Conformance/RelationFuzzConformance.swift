@@ -14,11 +14,14 @@ import Testing
 
     private static func round(_ kind: StoreKind, _ random: inout SeededRandom) throws {
         let rig = try FlowRig(kind)
-        var flows: [CommandID] = []
-        for _ in 0..<random.number(in: 1..<4) {
-            try rig.submit(flow(&random))
-            flows.append(rig.flow)
-        }
+        let epoch = try begin(rig, &random)
+        try end(rig, epoch, &random)
+    }
+
+    /// Submits random flows and commands, and takes random steps.
+    /// - Returns: the epoch of the worker, which may have claimed commands.
+    static func begin(_ rig: FlowRig, _ random: inout SeededRandom) throws -> Int64 {
+        for _ in 0..<random.number(in: 1..<4) { try rig.submit(flow(&random)) }
         for _ in 0..<random.number(in: 0..<10) {
             let all = try rig.all()
             let parents = (0..<random.number(in: 1..<3)).map { _ in all[random.number(in: 0..<all.count)].id }
@@ -39,8 +42,12 @@ import Testing
             let problems = try rig.store.relationProblems(shard: 0)
             guard problems.isEmpty else { throw Missed("\(problems)") }
         }
+        return epoch
+    }
+
+    /// Ends the remaining commands, and prunes them.
+    static func end(_ rig: FlowRig, _ epoch: Int64, _ random: inout SeededRandom) throws {
         try rig.check(limit: random.number(in: 1..<100))
-        // The remaining commands run to their ends.
         for _ in 0..<300 {
             let open = try rig.all().filter { $0.status == .new || $0.status == .error || $0.status.isClaimed }
             if open.isEmpty { break }
@@ -114,7 +121,7 @@ import Testing
         try rig.subject.apply(.end(command.id, claim: claim, result), epoch: epoch, now: now)
     }
 
-    private static func step(_ rig: FlowRig, _ epoch: inout Int64, _ random: inout SeededRandom) throws {
+    static func step(_ rig: FlowRig, _ epoch: inout Int64, _ random: inout SeededRandom) throws {
         let all = try rig.all()
         guard !all.isEmpty else { return }
         let command = all[random.number(in: 0..<all.count)]

@@ -14,6 +14,9 @@ struct ShardRig {
         try subject.open()
     }
 
+    /// - Parameter subject: has four shards.
+    init(_ subject: StoreUnderTest) { self.subject = subject }
+
     /// A draft whose unique key puts it into a shard.
     func draft(in shard: Int, _ change: (inout CommandDraft) -> Void = { _ in }) throws -> CommandDraft {
         for number in 0... {

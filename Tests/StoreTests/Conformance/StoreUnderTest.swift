@@ -60,6 +60,12 @@ final class StoreUnderTest: Sendable {
         store = isForgetful ? RepeatingStore(ForgetfulStore(own, seed: Self.seed ^ line)) : own
     }
 
+    /// - Parameter clock: of the store.
+    init(_ store: any CommandStore, clock: SettableClock) {
+        (self.store, self.clock) = (store, clock)
+        (directory, schema) = (nil, nil)
+    }
+
     deinit {
         directory?.remove()
         schema?.remove()
