@@ -28,6 +28,8 @@ final class SQLiteCopyTarget: CopyTarget {
     private let access: ExclusiveAccess
     private var connections: [Int: Connection] = [:]
     private var buffers: [Int: Buffer] = [:]
+    /// Bytes of all buffers beyond which each is written: 256 shards have 256 of them.
+    private static let maxBufferedBytes = 32 << 20
 
     /// Makes the shards where there are none, takes all locks of the directory, and leaves the mark.
     /// - Throws: `.invalid` where the store is not empty or has another number of shards.
@@ -115,7 +117,8 @@ final class SQLiteCopyTarget: CopyTarget {
                 buffers[row.shard, default: Buffer()].bytes += row.size
             }
         }
-        for (shard, buffer) in buffers where buffer.isFull { try flush(shard) }
+        let isOver = buffers.values.reduce(0) { $0 + $1.bytes } > Self.maxBufferedBytes
+        for (shard, buffer) in buffers where isOver || buffer.isFull { try flush(shard) }
     }
 
     private func flush(_ shard: Int) throws(StoreError) {

@@ -8,7 +8,7 @@ internal import Commands
 ///    refuses it.
 /// 3. The rows are copied in pages. A turn and the number of a transition belong to a shard, and relations name commands by
 ///    their turns, so that every row stays in the shard of the same number.
-/// 4. The rows are counted in both stores and compared, what was claimed is released, and the mark is removed.
+/// 4. The rows are counted in both stores and compared, claimed commands are released, and the mark is removed.
 ///
 /// The target has an id of its own: a spool is marked with the id of its store, and two stores with one id would both take
 /// the files of one spool for theirs. Sessions and the settings of workers are not copied. So a claim that was made in the
