@@ -12,7 +12,7 @@ final class PostgreSQLCopySource: CopySource {
     /// Opens the store and runs `body` while nothing changes it.
     /// - Throws: `.busy` where another transaction holds a lock for longer than 10 s.
     static func open<Value>(
-        _ url: String, _ schema: String, name: String, _ body: (PostgreSQLCopySource) throws(StoreError) -> Value
+        _ url: String, _ schema: String?, name: String, _ body: (PostgreSQLCopySource) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let store = try PostgreSQLStore(url: url, schema: schema)
         return try store.exclusively { transaction throws(StoreError) in

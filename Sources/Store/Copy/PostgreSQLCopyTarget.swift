@@ -13,7 +13,7 @@ final class PostgreSQLCopyTarget: CopyTarget {
     /// - Throws: `.invalid` where the store is not empty or has another number of shards; `.busy` where another transaction
     ///   holds a lock for longer than 10 s.
     static func open<Value>(
-        _ url: String, _ schema: String, name: String, of source: any CopySource,
+        _ url: String, _ schema: String?, name: String, of source: any CopySource,
         _ body: (PostgreSQLCopyTarget) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let store = try open(url, schema, shardCount: source.shardCount)
@@ -30,7 +30,7 @@ final class PostgreSQLCopyTarget: CopyTarget {
         }
     }
 
-    private static func open(_ url: String, _ schema: String, shardCount: Int) throws(StoreError) -> PostgreSQLStore {
+    private static func open(_ url: String, _ schema: String?, shardCount: Int) throws(StoreError) -> PostgreSQLStore {
         do throws(StoreError) {
             return try PostgreSQLStore(url: url, schema: schema, allowsUnfinishedCopy: true)
         } catch {

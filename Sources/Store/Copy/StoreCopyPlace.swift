@@ -5,9 +5,8 @@ extension StoreCopy {
     package enum Place: Sendable {
         case directory(DataDirectory)
         /// - Parameters:
-        ///   - url: as of ``PostgreSQLStore/init(url:schema:clock:)``.
-        ///   - schema: of its tables.
-        case server(url: String, schema: String = "sluice")
+        ///   - url, schema: as of ``PostgreSQLStore/init(url:schema:clock:)``.
+        case server(url: String, schema: String? = nil)
     }
 }
 
@@ -17,7 +16,7 @@ extension StoreCopy.Place {
         switch self {
         case .directory(let data): data.resolved.path
         case .server(let url, let schema):
-            ((try? PostgreSQLLocation(url).description) ?? "postgres://…") + (schema == "sluice" ? "" : " (\(schema))")
+            ((try? PostgreSQLLocation(url).description) ?? "postgres://…") + (schema.map { " (\($0))" } ?? "")
         }
     }
 

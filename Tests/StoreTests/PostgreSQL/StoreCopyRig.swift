@@ -79,7 +79,7 @@ final class StoreCopyRig: Sendable {
             }
         case .server(let url, let schema):
             var connection = try PostgreSQLConnection.open(PostgreSQLLocation(url), deadline: .soon)
-            try connection.run("SET search_path = \(schema)")
+            try connection.run("SET search_path = \(schema ?? "sluice")")
             try connection.run(sql)
         }
     }
