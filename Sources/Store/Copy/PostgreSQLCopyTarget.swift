@@ -3,11 +3,16 @@ internal import Host
 
 /// The store of a schema that a copy fills. One transaction holds the locks of all shards from the mark on to the end, and each
 /// page is committed by another one, which needs none.
+///
+/// The locks end with their connection, and then another copy may begin. So each page asks for that connection first, and holds
+/// the mark of this copy, which another one has to replace before it removes rows.
 final class PostgreSQLCopyTarget: CopyTarget {
     let name: String
     var store: String { target.identity.store }
     private let target: PostgreSQLStore
     private let transaction: PostgreSQLTransaction
+    /// The row of the mark.
+    private let mark: String
 
     /// Makes the schema where there is none, leaves the mark, and runs `body` while nothing else changes the store.
     /// - Throws: `.invalid` where the store is not empty or has another number of shards; `.busy` where another transaction
@@ -23,11 +28,30 @@ final class PostgreSQLCopyTarget: CopyTarget {
         guard store.shardCount == source.shardCount else {
             throw StoreError.shardsDiffer(source, name, store.shardCount)
         }
-        return try store.exclusively { transaction throws(StoreError) in
-            let target = PostgreSQLCopyTarget(store, name: name, transaction)
-            try target.begin(CopyMark.arguments(source, name))
-            return try body(target)
+        let mark = "\(CommandID()) \(CopyMark.arguments(source, name))"
+        var result: Value?
+        do throws(StoreError) {
+            return try store.exclusively { transaction throws(StoreError) in
+                let target = PostgreSQLCopyTarget(store, name: name, transaction, mark: mark)
+                try target.begin()
+                let value = try body(target)
+                result = value
+                return value
+            }
+        } catch {
+            // The answer to the commit that removes the mark was lost.
+            guard error.code == .unknown, let result else { throw error }
+            let isMarked = try store.exclusively { transaction throws(StoreError) in try Self.isMarked(transaction) }
+            guard !isMarked else {
+                throw StoreError(
+                    .unreachable, "The connection to \(name) was lost at the end of the copy, which is not complete; copy again.")
+            }
+            return result
         }
+    }
+
+    private static func isMarked(_ transaction: PostgreSQLTransaction) throws(StoreError) -> Bool {
+        try transaction.read(readMark).count > 0
     }
 
     private static func open(_ url: String, _ schema: String?, shardCount: Int) throws(StoreError) -> PostgreSQLStore {
@@ -35,13 +59,19 @@ final class PostgreSQLCopyTarget: CopyTarget {
             return try PostgreSQLStore(url: url, schema: schema, allowsUnfinishedCopy: true)
         } catch {
             guard error.code == .missing else { throw error }
-            try PostgreSQLStore.create(url: url, schema: schema, shardCount: shardCount)
+            do throws(StoreError) {
+                try PostgreSQLStore.create(url: url, schema: schema, shardCount: shardCount)
+            } catch {
+                // Another copy may have made it.
+                guard error.code == .invalid else { throw error }
+            }
             return try PostgreSQLStore(url: url, schema: schema, allowsUnfinishedCopy: true)
         }
     }
 
-    private init(_ target: PostgreSQLStore, name: String, _ transaction: PostgreSQLTransaction) {
+    private init(_ target: PostgreSQLStore, name: String, _ transaction: PostgreSQLTransaction, mark: String) {
         self.name = name
+        self.mark = mark
         self.target = target
         self.transaction = transaction
     }
@@ -56,9 +86,9 @@ final class PostgreSQLCopyTarget: CopyTarget {
     private static let isEmpty = PostgreSQLStatement(
         once: "SELECT NOT ("
             + tables.filter { $0 != "count" }.map { "EXISTS (SELECT 1 FROM \($0))" }.joined(separator: " OR ") + ")")
-    private static let isMarked = PostgreSQLStatement(
+    private static let readMark = PostgreSQLStatement(
         once: "SELECT 1 FROM meta WHERE key = '\(CopyMark.key)'")
-    private static let mark = PostgreSQLStatement(
+    private static let writeMark = PostgreSQLStatement(
         once: """
             INSERT INTO meta(key, value) VALUES ('\(CopyMark.key)', $1)
             ON CONFLICT (key) DO UPDATE SET value = excluded.value
@@ -66,19 +96,20 @@ final class PostgreSQLCopyTarget: CopyTarget {
     private static let removeMark = PostgreSQLStatement(once: "DELETE FROM meta WHERE key = '\(CopyMark.key)'")
 
     /// Leaves the mark, and removes the rows of a copy that was interrupted. Durable when this returns.
-    private func begin(_ arguments: String) throws(StoreError) {
+    private func begin() throws(StoreError) {
         transaction.deadline = .now + CopySQL.longTimeout
-        let isMarked = try transaction.read(Self.isMarked).count > 0
+        let isMarked = try Self.isMarked(transaction)
         if !isMarked {
             let isEmpty = try transaction.read(Self.isEmpty).first { row in row[0] as Bool }
             guard isEmpty == true else { throw StoreError.notEmpty(name) }
         }
         try target.transaction(timeout: CopySQL.longTimeout, outcomeIsKnown: false) { transaction throws(StoreError) in
             try transaction.write(PostgreSQLChange.unlimited)
+            // First: it waits for the page of an earlier copy that has lost its locks.
+            try transaction.write(Self.writeMark, mark)
             if isMarked {
                 for table in Self.tables { try transaction.write(PostgreSQLStatement(once: "DELETE FROM \(table)")) }
             }
-            try transaction.write(Self.mark, arguments)
         }
     }
 
@@ -86,6 +117,9 @@ final class PostgreSQLCopyTarget: CopyTarget {
 
     /// The commit that removes the mark makes the pages before it durable too: PostgreSQL has one log.
     private static let commitLater = PostgreSQLStatement(once: "SET LOCAL synchronous_commit = off")
+    private static let ping = PostgreSQLStatement("copy-ping", "SELECT 1")
+    private static let holdMark = PostgreSQLStatement(
+        "copy-hold-mark", "SELECT 1 FROM meta WHERE key = '\(CopyMark.key)' AND value = $1 FOR SHARE")
     private static let insertResults = PostgreSQLStatement(
         "copy-to-result", "INSERT INTO result(id, body) SELECT * FROM unnest($1::uuid[], $2::bytea[])")
     private static let insertCheckpoints = PostgreSQLStatement(
@@ -99,8 +133,13 @@ final class PostgreSQLCopyTarget: CopyTarget {
 
     func insert(_ page: CopyPage, of part: CopyPart) throws(StoreError) {
         for command in page.commands { try command.refuseNUL() }
+        transaction.deadline = .now + CopySQL.pageTimeout
+        _ = try transaction.read(Self.ping)
         try target.transaction(timeout: CopySQL.pageTimeout, outcomeIsKnown: false) { transaction throws(StoreError) in
             try transaction.write(Self.commitLater)
+            guard try transaction.read(Self.holdMark, mark).count > 0 else {
+                throw StoreError(.busy, "Another copy to \(name) has begun since; this one ends.")
+            }
             if !page.commands.isEmpty { try insert(page.commands, transaction) }
             if let table = part.table, !page.rows.isEmpty {
                 try transaction.write(table.insertInPostgreSQL, all: table.parameters(of: page.rows))

@@ -58,8 +58,11 @@ final class SQLiteCopyTarget: CopyTarget {
 
     /// Removes the shards of a copy that was interrupted.
     private static func removeUnfinished(_ data: DataDirectory) throws(StoreError) {
-        guard CopyMark.arguments(inFile: TextFile.read(data.restoring)) != nil else { return }
+        func isUnfinished() -> Bool { CopyMark.arguments(inFile: TextFile.read(data.restoring)) != nil }
+        guard isUnfinished() else { return }
         let access = try ExclusiveAccess(data)
+        // Another copy may have begun before the locks were free.
+        guard isUnfinished() else { return }
         for shard in try data.shards() {
             do throws(SystemError) { try DatabaseFile.remove(data.shard(shard)) } catch { throw StoreError(error) }
         }

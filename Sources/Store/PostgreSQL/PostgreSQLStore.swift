@@ -260,7 +260,11 @@ package final class PostgreSQLStore: CommandStore {
                 }
             }
         } catch {
-            throw error.storeError
+            guard error.code == .busy, error.statement == PostgreSQLChange.lock.name else { throw error.storeError }
+            throw StoreError(
+                .busy,
+                "The store \(pool.name) is in use: another transaction has held a lock of it for 10 s; stop the processes that work "
+                    + "on it, and a copy that runs, and try again.")
         }
     }
 
