@@ -20,6 +20,7 @@ package enum CopiedKind: String, Sendable, Hashable, CaseIterable {
     case schedules
     case uploads
     case uploadBodies = "bodies of uploads"
+    case inbox = "commands in the inbox"
     case settings
     case types
 }
@@ -85,8 +86,8 @@ struct CopiedTable: Sendable {
     var columns: [CopiedColumn]
     /// The table of PostgreSQL has the column `shard`.
     var hasShard = true
-    /// The column with an id that names the shard; nil where ``key`` does not begin with one. PostgreSQL has such rows in the
-    /// order of their ids over all shards, and others in that of their shards.
+    /// The column with an id that names the shard, where ``key`` is unique among all shards; nil where a page is of one shard, or
+    /// follows another in the order of shards.
     var idColumn: Int?
     /// Names of columns that SQLite calls otherwise.
     var namesInSQLite: [String: String] = [:]
@@ -169,6 +170,13 @@ struct CopiedTable: Sendable {
             kind: .uploadBodies, name: "upload_body", key: ["id"], columns: [.id("id"), .bytes("body")],
             hasShard: false, idColumn: 0, namesInSQLite: ["id": "upload"]),
     ]
+
+    /// Only PostgreSQL has it (``InboxStore``). The rows of a copy have other numbers, in the same order.
+    static let inbox = CopiedTable(
+        kind: .inbox, name: "inbox", key: ["number"],
+        columns: [
+            .integer("number"), .id("id"), .text("type"), .bytes("payload"), .text("options"), .boolean("is_ordered"),
+        ], hasShard: false, idColumn: 1)
 }
 
 /// A row of a ``CopiedTable``.

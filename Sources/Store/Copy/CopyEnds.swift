@@ -67,6 +67,8 @@ protocol CopySource: AnyObject {
     func openUploads() throws(StoreError) -> (count: Int, first: [CommandID])
     /// The number of other uploads with bytes in the spool.
     func spooledUploads() throws(StoreError) -> Int
+    /// The number of commands that were submitted by SQL, and that no coordinator has taken in.
+    func inboxCount() throws(StoreError) -> Int
     func facts() throws(StoreError) -> CopyFacts
     /// The counts that the store keeps.
     func counts() throws(StoreError) -> CommandCounts

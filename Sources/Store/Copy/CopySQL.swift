@@ -39,7 +39,7 @@ enum CopySQL {
             (.commands, "command", byShard), (.results, "result", byID), (.checkpoints, "kept", byID),
             (.leftovers, "leftover", byShard),
         ]
-        for table in CopiedTable.all {
+        for table in CopiedTable.all + [.inbox] {
             let condition = table.condition(withoutOpenUploads: withoutOpenUploads).map { " WHERE \($0)" } ?? ""
             counted.append((table.kind, table.name + condition, table.hasShard ? byShard : byID))
         }
@@ -59,10 +59,12 @@ enum CopySQL {
 }
 
 extension PostgreSQLTransaction {
-    func rowCounts(shardCount: Int, withoutOpenUploads: Bool) throws(StoreError) -> CopyRowCounts {
+    func rowCounts(
+        of kinds: [CopiedKind] = CopiedKind.allCases, shardCount: Int, withoutOpenUploads: Bool = false
+    ) throws(StoreError) -> CopyRowCounts {
         var counts: CopyRowCounts = [:]
         try write(CopySQL.scanTables)
-        for (kind, statement) in CopySQL.rowCounts(withoutOpenUploads: withoutOpenUploads) {
+        for (kind, statement) in CopySQL.rowCounts(withoutOpenUploads: withoutOpenUploads) where kinds.contains(kind) {
             let rows = try read(statement, shardCount - 1).rows { row in (row[0] as Int, row[1] as Int) }
             for (shard, count) in rows { counts[kind, default: [:]][shard] = count }
         }

@@ -29,7 +29,7 @@ final class PostgreSQLCopySource: CopySource {
     }
 
     /// The order of a table is that of its primary key, so most parts have all shards.
-    var parts: [CopyPart] { [CopyPart()] + CopiedTable.all.map { CopyPart(table: $0) } }
+    var parts: [CopyPart] { [CopyPart()] + (CopiedTable.all + [.inbox]).map { CopyPart(table: $0) } }
 
     /// For statements whose time grows with the store.
     private func allowLong() { transaction.deadline = .now + CopySQL.longTimeout }
@@ -42,6 +42,7 @@ final class PostgreSQLCopySource: CopySource {
         once: "SELECT id, count(*) OVER () FROM upload WHERE state = 0 ORDER BY id LIMIT 3")
     private static let spooledUploads = PostgreSQLStatement(
         once: "SELECT count(*) FROM upload \(CopiedTable.isSpooled)")
+    private static let inboxCount = PostgreSQLStatement(once: "SELECT count(*) FROM inbox")
     private static let floors = PostgreSQLStatement(
         once: """
             SELECT s.number, coalesce((SELECT p.seq FROM pruned p WHERE p.shard = s.number), 0)
@@ -74,6 +75,11 @@ final class PostgreSQLCopySource: CopySource {
     func spooledUploads() throws(StoreError) -> Int {
         allowLong()
         return try transaction.read(Self.spooledUploads).first { row in row[0] as Int } ?? 0
+    }
+
+    func inboxCount() throws(StoreError) -> Int {
+        allowLong()
+        return try transaction.read(Self.inboxCount).first { row in row[0] as Int } ?? 0
     }
 
     func facts() throws(StoreError) -> CopyFacts {

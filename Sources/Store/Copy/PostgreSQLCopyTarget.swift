@@ -13,6 +13,8 @@ final class PostgreSQLCopyTarget: CopyTarget {
     private let transaction: PostgreSQLTransaction
     /// The row of the mark.
     private let mark: String
+    /// The number of commands that programs have submitted to an unfinished copy, by shard. They are not removed.
+    private var inboxBefore: [Int: Int] = [:]
 
     /// Makes the schema where there is none, leaves the mark, and runs `body` while nothing else changes the store.
     /// - Throws: `.invalid` where the store is not empty or has another number of shards; `.busy` where another transaction
@@ -85,7 +87,7 @@ final class PostgreSQLCopyTarget: CopyTarget {
 
     private static let isEmpty = PostgreSQLStatement(
         once: "SELECT NOT ("
-            + tables.filter { $0 != "count" }.map { "EXISTS (SELECT 1 FROM \($0))" }.joined(separator: " OR ") + ")")
+            + (tables + ["inbox"]).filter { $0 != "count" }.map { "EXISTS (SELECT 1 FROM \($0))" }.joined(separator: " OR ") + ")")
     private static let readMark = PostgreSQLStatement(
         once: "SELECT 1 FROM meta WHERE key = '\(CopyMark.key)'")
     private static let writeMark = PostgreSQLStatement(
@@ -103,6 +105,7 @@ final class PostgreSQLCopyTarget: CopyTarget {
             let isEmpty = try transaction.read(Self.isEmpty).first { row in row[0] as Bool }
             guard isEmpty == true else { throw StoreError.notEmpty(name) }
         }
+        inboxBefore = try transaction.rowCounts(of: [.inbox], shardCount: target.shardCount)[.inbox] ?? [:]
         try target.transaction(timeout: CopySQL.longTimeout, outcomeIsKnown: false) { transaction throws(StoreError) in
             try transaction.write(PostgreSQLChange.unlimited)
             // First: it waits for the page of an earlier copy that has lost its locks.
@@ -131,10 +134,24 @@ final class PostgreSQLCopyTarget: CopyTarget {
         "copy-to-ready-again",
         "INSERT INTO ready_again(shard, turn, id) SELECT * FROM unnest($1::int8[], $2::int8[], $3::uuid[])")
 
+    /// The locks of this transaction keep others out of the inbox, and the pages too.
+    private static let insertInbox = PostgreSQLStatement(
+        "copy-to-inbox",
+        """
+        INSERT INTO inbox(id, type, payload, options, is_ordered) SELECT id, type, payload, options, is_ordered
+        FROM unnest($1::int8[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::bool[])
+            r(number, id, type, payload, options, is_ordered)
+        ORDER BY number
+        """)
+
     func insert(_ page: CopyPage, of part: CopyPart) throws(StoreError) {
         for command in page.commands { try command.refuseNUL() }
         transaction.deadline = .now + CopySQL.pageTimeout
         _ = try transaction.read(Self.ping)
+        if let table = part.table, table.kind == .inbox {
+            _ = try transaction.read(Self.insertInbox, all: table.parameters(of: page.rows))
+            return
+        }
         try target.transaction(timeout: CopySQL.pageTimeout, outcomeIsKnown: false) { transaction throws(StoreError) in
             try transaction.write(Self.commitLater)
             guard try transaction.read(Self.holdMark, mark).count > 0 else {
@@ -228,7 +245,9 @@ final class PostgreSQLCopyTarget: CopyTarget {
 
     func rowCounts() throws(StoreError) -> CopyRowCounts {
         transaction.deadline = .now + CopySQL.longTimeout
-        return try transaction.rowCounts(shardCount: target.shardCount, withoutOpenUploads: false)
+        var counts = try transaction.rowCounts(shardCount: target.shardCount)
+        for (shard, count) in inboxBefore { counts[.inbox]?[shard]? -= count }
+        return counts
     }
 
     private static let running = PostgreSQLStatement(once: "SELECT id FROM running ORDER BY shard, turn")

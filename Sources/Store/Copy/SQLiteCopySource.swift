@@ -92,6 +92,8 @@ final class SQLiteCopySource: CopySource {
         return count
     }
 
+    func inboxCount() throws(StoreError) -> Int { 0 }
+
     func facts() throws(StoreError) -> CopyFacts {
         var facts = CopyFacts()
         for shard in 0..<shardCount {

@@ -31,7 +31,8 @@ package enum StoreCopy {
     /// - Parameters:
     ///   - withoutUploads: leaves out the uploads that are open. Their clients begin again.
     ///   - progress: is called after each page of up to 1,000 rows. An error that it throws interrupts the copy.
-    /// - Throws: `busy` where a process uses one of the stores, a worker has a session in the source, or an upload is open;
+    /// - Throws: `busy` where a process uses one of the stores, a worker has a session in the source, an upload is open, or a
+    ///   command waits in an inbox that the target does not have;
     ///   `invalid` where the target is not empty, has another number of shards, or cannot keep a text; `corrupt` where the
     ///   rows of both differ afterwards. The target can be used only after a copy that throws nothing.
     package static func run(
@@ -44,6 +45,7 @@ package enum StoreCopy {
         return try from.withSource { source throws(StoreError) in
             try refuseRunning(source)
             if !withoutUploads { try refuseOpenUploads(source) }
+            if case .directory = to { try refuseInbox(source) }
             return try to.withTarget(of: source) { target throws(StoreError) in
                 try run(source, target, withoutUploads, progress)
             }
@@ -107,6 +109,16 @@ package enum StoreCopy {
             .busy,
             "\(uploads) open in \(source.name) (\(names)): their bytes are in its spool, which is not copied; wait for their "
                 + "ends, or leave them out with --without-uploads.", id: first.first)
+    }
+
+    private static func refuseInbox(_ source: any CopySource) throws(StoreError) {
+        let count = try source.inboxCount()
+        guard count > 0 else { return }
+        let commands = count == 1 ? "1 command that was submitted by SQL waits" : "\(count) commands that were submitted by SQL wait"
+        throw StoreError(
+            .busy,
+            "\(commands) in the inbox of \(source.name), and a data directory has no inbox; start “sluice up” on the store, which "
+                + "takes them in, stop it, then copy again.")
     }
 
     private static func compare(

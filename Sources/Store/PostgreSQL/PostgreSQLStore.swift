@@ -234,8 +234,8 @@ package final class PostgreSQLStore: CommandStore {
         }
     }
 
-    /// Runs `body` once, in one transaction of any length that holds the locks of all shards: no other transaction changes the
-    /// store. Each read sees what was committed before it.
+    /// Runs `body` once, in one transaction of any length that holds the locks of all shards, and of the inbox: no other
+    /// transaction changes the store, and calls of the function `submit` wait for the end. Each read sees what was committed before it.
     /// - Parameter body: sets ``PostgreSQLTransaction/deadline`` before its calls.
     /// - Throws: `busy` where another transaction holds a lock for longer than 10 s.
     func exclusively<Value>(
@@ -251,6 +251,7 @@ package final class PostgreSQLStore: CommandStore {
                         let value = try Self.call(transaction) { transaction throws(StoreError) in
                             try transaction.write(PostgreSQLChange.unlimited)
                             _ = try transaction.read(PostgreSQLChange.lock, Array(0..<shardCount))
+                            _ = try transaction.read(PostgreSQLChange.lockInbox)
                             return try body(transaction)
                         }
                         transaction.deadline = .now + .seconds(60)
@@ -260,11 +261,14 @@ package final class PostgreSQLStore: CommandStore {
                 }
             }
         } catch {
-            guard error.code == .busy, error.statement == PostgreSQLChange.lock.name else { throw error.storeError }
+            let locks = [PostgreSQLChange.lock.name, PostgreSQLChange.lockInbox.name]
+            guard error.code == .busy, let statement = error.statement, locks.contains(statement) else {
+                throw error.storeError
+            }
             throw StoreError(
                 .busy,
                 "The store \(pool.name) is in use: another transaction has held a lock of it for 10 s; stop the processes that work "
-                    + "on it, and a copy that runs, and try again.")
+                    + "on it, programs that submit by SQL, and a copy that runs, then try again.")
         }
     }
 

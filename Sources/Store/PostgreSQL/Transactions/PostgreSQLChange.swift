@@ -35,6 +35,8 @@ final class PostgreSQLChange {
     /// one statement would see what was there before it waited.
     static let lock = PostgreSQLStatement(
         "lock-shards", "SELECT 1 FROM shard WHERE number = ANY($1::int8[]::int2[]) ORDER BY number FOR UPDATE")
+    /// Behind the locks of shards, as a coordinator takes them. Waits for the transactions that have submitted by SQL.
+    static let lockInbox = PostgreSQLStatement("lock-inbox", "LOCK TABLE inbox IN SHARE ROW EXCLUSIVE MODE")
     /// One row without a number where no shard is locked. The host is read behind the locks too, all of which a move of the
     /// store takes: a host that has lost the store writes nothing, however long it was suspended.
     private static let newest = PostgreSQLStatement(
