@@ -16,7 +16,8 @@ final class PostgreSQLCopySource: CopySource {
     ) throws(StoreError) -> Value {
         let store = try PostgreSQLStore(url: url, schema: schema)
         return try store.exclusively { transaction throws(StoreError) in
-            try body(PostgreSQLCopySource(store, name: name, transaction))
+            try store.refuseProcesses()
+            return try body(PostgreSQLCopySource(store, name: name, transaction))
         }
     }
 

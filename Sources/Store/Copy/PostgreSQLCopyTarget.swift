@@ -34,6 +34,7 @@ final class PostgreSQLCopyTarget: CopyTarget {
         var result: Value?
         do throws(StoreError) {
             return try store.exclusively { transaction throws(StoreError) in
+                try store.refuseProcesses()
                 let target = PostgreSQLCopyTarget(store, name: name, transaction, mark: mark)
                 try target.begin()
                 let value = try body(target)

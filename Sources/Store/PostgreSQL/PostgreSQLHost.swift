@@ -102,9 +102,7 @@ extension PostgreSQLStore {
         let own = try PostgreSQLHost(of: data, make: begins)
         if begins, let own { try write(Self.addHost, own) }
         guard let (host, seen) = try readHost() else { return }
-        guard let own, own.id == host.id, own.inode == host.inode || own.inode == 0 || host.inode == 0 else {
-            throw refusal(host, seen, own)
-        }
+        guard let own, own.isDirectory(of: host) else { throw refusal(host, seen, own) }
         self.own.withLock { $0 = own }
         guard begins else { return }
         pool.sign = PostgreSQLHostSign(own)
@@ -124,18 +122,43 @@ extension PostgreSQLStore {
         }
         let found = try readHost()
         if let (host, seen) = found, host.id != own.id || host.inode != own.inode, !force {
-            let silence = clock.now() - seen
-            guard silence >= Self.hostSilence else {
-                throw StoreError(
-                    .busy,
-                    "\(host.directory) on \(host.name) used the store \(max(silence, .zero).components.seconds) s ago; stop "
-                        + "sluice there, then try again in \((Self.hostSilence - silence).components.seconds + 1) s.")
-            }
+            try refuseAlive(host, seen)
         }
         // A transaction of the earlier host that has read its name holds a lock: it is committed before, or refused.
         try write(Self.setHost, own, locking: 0..<shardCount)
         guard let (host, _) = found, host.id != own.id || host.directory != own.directory else { return nil }
-        return "\(host.directory) on \(host.name)"
+        return "\(host)"
+    }
+
+    private func refuseAlive(_ host: PostgreSQLHost, _ seen: Timestamp) throws(StoreError) {
+        let silence = clock.now() - seen
+        guard silence < Self.hostSilence else { return }
+        throw StoreError(
+            .busy,
+            "\(host) used the store \(max(silence, .zero).components.seconds) s ago; stop sluice there, then try again in "
+                + "\((Self.hostSilence - silence).components.seconds + 1) s.")
+    }
+
+    /// The data directory that the store belongs to, where it is on this machine and can be read.
+    func localDirectory(of host: PostgreSQLHost) -> DataDirectory? {
+        let data = DataDirectory(path: host.directory)
+        guard let own = try? PostgreSQLHost(of: data, make: false), own.isDirectory(of: host) else { return nil }
+        return data
+    }
+
+    /// - Throws: `.busy` where another process works on the store. On this machine the locks of its data directory say so, on
+    ///   another one the last sign of life.
+    func refuseProcesses() throws(StoreError) {
+        guard let (host, seen) = try readHost() else { return }
+        guard let data = localDirectory(of: host) else { return try refuseAlive(host, seen) }
+        for lock in [.coordinator, .door] + RunDirectory.Lock.seats.map(RunDirectory.Lock.seat) {
+            let holder = data.run.probe(lock)
+            guard holder.isHeld, holder.pid != getpid() else { continue }
+            throw StoreError(
+                .busy,
+                "The store \(pool.name) is in use by \(holder.pid.map { WALHolders.names([$0]) } ?? "a process") on the data "
+                    + "directory \(data.path); stop it, and every other process there, then try again.")
+        }
     }
 
     private func write(
@@ -157,8 +180,8 @@ extension PostgreSQLStore {
         let isCopy = own?.id == host.id
         return StoreError(
             .permission,
-            "The store \(pool.name) belongs to the data directory \(host.directory) on \(host.name), which last used it at "
-                + "\(seen)\(isCopy ? "; this directory is a copy of that one" : ""). Work there, or, once that host is gone "
+            "The store \(pool.name) belongs to the data directory \(host), which last used it at \(seen)"
+                + "\(isCopy ? "; this directory is a copy of that one" : ""). Work there, or, once that host is gone "
                 + "for good, move the store to this one by “sluice store move-host”.")
     }
 }
@@ -171,7 +194,14 @@ extension PostgreSQLTransaction {
     }
 }
 
-extension PostgreSQLHost {
+extension PostgreSQLHost: CustomStringConvertible {
+    var description: String { "\(directory) on \(name)" }
+
+    /// Whether a store that belongs to `host` belongs to this directory.
+    fileprivate func isDirectory(of host: PostgreSQLHost) -> Bool {
+        id == host.id && (inode == host.inode || inode == 0 || host.inode == 0)
+    }
+
     fileprivate init(id: CommandID, inode: Int64, name: String, directory: String) {
         (self.id, self.inode, self.name, self.directory) = (id, inode, name, directory)
     }
