@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 
 /// Limits of a copy: it holds a page in memory, and what a target has gathered of earlier ones.
 enum CopyLimits {
@@ -58,6 +59,8 @@ protocol CopySource: AnyObject {
     /// The id of the store.
     var store: String { get }
     var shardCount: Int { get }
+    /// Has the spool; nil where it is not on this machine.
+    var directory: DataDirectory? { get }
     /// In an order in which every shard is read completely.
     var parts: [CopyPart] { get }
 
@@ -83,6 +86,8 @@ protocol CopyTarget: AnyObject {
     /// Without a password.
     var name: String { get }
     var store: String { get }
+    /// See ``StoreCopyReport/host``.
+    var host: String? { get }
 
     func insert(_ page: CopyPage, of part: CopyPart) throws(StoreError)
     /// Writes the facts and the counts, behind the last page.

@@ -6,6 +6,7 @@ final class PostgreSQLCopySource: CopySource {
     let name: String
     let store: String
     let shardCount: Int
+    let directory: DataDirectory?
     private let generation: Int64
     private let transaction: PostgreSQLTransaction
 
@@ -17,12 +18,16 @@ final class PostgreSQLCopySource: CopySource {
         let store = try PostgreSQLStore(url: url, schema: schema)
         return try store.exclusively { transaction throws(StoreError) in
             try store.refuseProcesses()
-            return try body(PostgreSQLCopySource(store, name: name, transaction))
+            let directory = try store.readHost().flatMap { store.localDirectory(of: $0.host) }
+            return try body(PostgreSQLCopySource(store, name: name, in: directory, transaction))
         }
     }
 
-    private init(_ store: PostgreSQLStore, name: String, _ transaction: PostgreSQLTransaction) {
+    private init(
+        _ store: PostgreSQLStore, name: String, in directory: DataDirectory?, _ transaction: PostgreSQLTransaction
+    ) {
         self.name = name
+        self.directory = directory
         self.store = store.identity.store
         shardCount = store.shardCount
         generation = store.identity.generation

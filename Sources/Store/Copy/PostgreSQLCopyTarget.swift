@@ -9,6 +9,7 @@ internal import Host
 final class PostgreSQLCopyTarget: CopyTarget {
     let name: String
     var store: String { target.identity.store }
+    let host: String?
     private let target: PostgreSQLStore
     private let transaction: PostgreSQLTransaction
     /// The row of the mark.
@@ -35,7 +36,8 @@ final class PostgreSQLCopyTarget: CopyTarget {
         do throws(StoreError) {
             return try store.exclusively { transaction throws(StoreError) in
                 try store.refuseProcesses()
-                let target = PostgreSQLCopyTarget(store, name: name, transaction, mark: mark)
+                let host = try store.readHost()?.host.description
+                let target = PostgreSQLCopyTarget(store, name: name, host: host, transaction, mark: mark)
                 try target.begin()
                 let value = try body(target)
                 result = value
@@ -72,8 +74,11 @@ final class PostgreSQLCopyTarget: CopyTarget {
         }
     }
 
-    private init(_ target: PostgreSQLStore, name: String, _ transaction: PostgreSQLTransaction, mark: String) {
+    private init(
+        _ target: PostgreSQLStore, name: String, host: String?, _ transaction: PostgreSQLTransaction, mark: String
+    ) {
         self.name = name
+        self.host = host
         self.mark = mark
         self.target = target
         self.transaction = transaction

@@ -8,6 +8,7 @@ final class SQLiteCopySource: CopySource {
     let shardCount: Int
     private(set) var store = ""
     private let data: DataDirectory
+    var directory: DataDirectory? { data }
     private let access: ExclusiveAccess
     /// The connection that was used last: one at a time is open, so that 256 shards need no 768 descriptors.
     private var opened: Connection?

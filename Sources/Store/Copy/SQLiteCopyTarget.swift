@@ -23,6 +23,7 @@ final class SQLiteCopyTarget: CopyTarget {
 
     let name: String
     private(set) var store = ""
+    let host: String? = nil
     private let data: DataDirectory
     private let shardCount: Int
     private let access: ExclusiveAccess

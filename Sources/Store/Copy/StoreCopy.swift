@@ -20,7 +20,7 @@ package enum StoreCopy {
         package var kind: CopiedKind
         /// Rows so far, of all kinds.
         package var rows: Int
-        /// Rows of the source.
+        /// Rows of the source; 0 before they are counted.
         package var total: Int
     }
 
@@ -30,7 +30,7 @@ package enum StoreCopy {
     /// the process must not have either store open.
     /// - Parameters:
     ///   - withoutUploads: leaves out the uploads that are open. Their clients begin again.
-    ///   - progress: is called after each page of up to 1,000 rows. An error that it throws interrupts the copy.
+    ///   - progress: is called when the target has its mark, and after each page of up to 1,000 rows. An error that it throws interrupts the copy.
     /// - Throws: `busy` where a process uses one of the stores, a worker has a session in the source, an upload is open, or a
     ///   command waits in an inbox that the target does not have;
     ///   `invalid` where the target is not empty, has another number of shards, or cannot keep a text; `corrupt` where the
@@ -56,6 +56,7 @@ package enum StoreCopy {
         _ source: any CopySource, _ target: any CopyTarget, _ withoutUploads: Bool,
         _ progress: (Progress) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreCopyReport {
+        try progress(Progress(kind: .commands, rows: 0, total: 0))
         let expected = try source.rowCounts(withoutOpenUploads: withoutUploads)
         let total = expected.values.reduce(0) { $0 + $1.values.reduce(0, +) }
         var rows = 0
@@ -80,6 +81,8 @@ package enum StoreCopy {
         report.rows[.settings] = facts.settings.count
         report.rows[.types] = facts.types.count
         report.spooledUploads = try source.spooledUploads()
+        report.note(source.directory, of: source.store)
+        report.host = target.host
         if withoutUploads { report.uploadsLeft = try source.openUploads().count }
         report.released = try target.release(
             reason: "the store was copied while no worker executed the command")
