@@ -20,7 +20,7 @@ import Testing
     @Test(arguments: ["postgres://host/db", "postgresql://user@host:5432/db"])
     func `each subcommand with a data directory refuses the URL of a database`(_ url: String) throws {
         // Those take the URL of a store as their argument.
-        let others = [["bench"], ["store", "create"], ["store", "grants"]]
+        let others = [["bench"], ["store", "create"], ["store", "grants"], ["store", "copy"]]
         let leaves = Self.leaves().filter { !others.contains($0) }
         #expect(leaves.count > 60)
         for leaf in leaves {
@@ -50,6 +50,18 @@ import Testing
             #expect(SluiceTool.exitCode(for: error).rawValue == 64)
             #expect(message.contains(command[0] == "store" ? reason.replacing("--store", with: "The URL") : reason))
             #expect(!message.contains("geheim"))
+        }
+    }
+
+    @Test(arguments: refusedStores.dropFirst(2))
+    func `a store that is copied is refused by its name`(_ store: String, _ reason: String) throws {
+        for (name, stores) in [("FROM", [store, "/data"]), ("TO", ["/data", store])] {
+            let error = try #require(throws: (any Error).self) {
+                try SluiceTool.parseAsRoot(["store", "copy"] + stores)
+            }
+            let message = SluiceTool.message(for: error)
+            #expect(SluiceTool.exitCode(for: error).rawValue == 64)
+            #expect(message.contains(reason.replacing("--store", with: name)) && !message.contains("geheim"))
         }
     }
 

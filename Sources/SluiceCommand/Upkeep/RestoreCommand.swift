@@ -176,6 +176,18 @@ struct RestoreCommand: ParsableCommand {
         showLostParents(outcome.settled)
     }
 
+    /// - Parameter claimed: numbers of commands by their new status.
+    static func showClaimed(_ claimed: [CommandStatus: Int]) {
+        for (status, words) in [
+            (CommandStatus.new, "released, to run again"),
+            (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
+            (.cancelled, "cancelled as requested before the copy was made"),
+        ] {
+            guard let count = claimed[status], count > 0 else { continue }
+            Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
+        }
+    }
+
     private func showLostParents(_ settled: SettledStore) {
         let lost = settled.lostParents
         guard lost > 0 else { return }
@@ -196,14 +208,5 @@ extension SettledStore {
         ]
     }
 
-    func showClaimed() {
-        for (status, words) in [
-            (CommandStatus.new, "released, to run again"),
-            (.inDoubt, "in doubt: see “sluice list --status inDoubt”"),
-            (.cancelled, "cancelled as requested before the copy was made"),
-        ] {
-            guard let count = claimed[status], count > 0 else { continue }
-            Output.line("\(Figures.grouped(Int64(count))) claimed command\(count == 1 ? "" : "s") \(words)")
-        }
-    }
+    func showClaimed() { RestoreCommand.showClaimed(claimed) }
 }

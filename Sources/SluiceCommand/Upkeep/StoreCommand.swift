@@ -16,11 +16,13 @@ struct StoreCommand: ParsableCommand {
 
             EXAMPLES
               sluice store create 'postgres://owner@db1/queue' --role app
+              sluice store copy /var/lib/sluice 'postgres://owner@db1/queue'
               export SLUICE_STORE='postgres://app@db1,db2/queue?target_session_attrs=read-write'
               sluice up
             """,
         subcommands: [
-            StoreCreateCommand.self, StoreGrantsCommand.self, StoreMoveHostCommand.self, StoreRestoredCommand.self,
+            StoreCreateCommand.self, StoreGrantsCommand.self, StoreCopyCommand.self, StoreMoveHostCommand.self,
+            StoreRestoredCommand.self,
         ])
 }
 
