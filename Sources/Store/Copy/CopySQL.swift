@@ -89,6 +89,12 @@ extension CopiedTable {
     /// The columns, behind that of the shard.
     private var namesInPostgreSQL: String { quoted((hasShard ? ["shard"] : []) + columns.map(\.name)) }
 
+    /// The rows with the columns that both engines have: PostgreSQL has the newest holder of a key in a table of its own.
+    private var rowsInPostgreSQL: String {
+        guard kind == .lanes else { return name }
+        return "(SELECT shard, key, max, open, \(PostgreSQLShard.newestHolder) AS holder FROM lane l) lane"
+    }
+
     /// The rows behind a position. A page of a table with large values ends at their bytes.
     func select(isFirst: Bool, withoutOpenUploads: Bool) -> PostgreSQLStatement {
         let key = (idColumn == nil ? ["shard"] : []) + key
@@ -99,7 +105,7 @@ extension CopiedTable {
         ].compactMap { $0 }
         let condition = conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
         let page = """
-            SELECT \(namesInPostgreSQL) FROM \(name)\(condition) ORDER BY \(keys) LIMIT \(CopyLimits.maxRows)
+            SELECT \(namesInPostgreSQL) FROM \(rowsInPostgreSQL)\(condition) ORDER BY \(keys) LIMIT \(CopyLimits.maxRows)
             """
         let sizes = columns.filter(\.isLarge).map { "coalesce(octet_length(\"\($0.name)\"), 0)" }
         let size = sizes.isEmpty ? "0" : sizes.joined(separator: " + ")
@@ -116,8 +122,23 @@ extension CopiedTable {
     var insertInPostgreSQL: PostgreSQLStatement {
         let types = (hasShard ? ["int8"] : []) + columns.map(\.kind.typeInPostgreSQL)
         let arrays = types.enumerated().map { "$\($0.offset + 1)::\($0.element)[]" }.joined(separator: ", ")
+        guard kind != .lanes else { return Self.insertLanes(arrays) }
         return PostgreSQLStatement(
             "copy-to-\(name)", "INSERT INTO \(name)(\(namesInPostgreSQL)) SELECT * FROM unnest(\(arrays))")
+    }
+}
+
+extension CopiedTable {
+    /// No order is known of the commands that wait, so that the first one is sought from the beginning.
+    private static func insertLanes(_ arrays: String) -> PostgreSQLStatement {
+        PostgreSQLStatement(
+            "copy-to-lane",
+            """
+            WITH copied AS (SELECT * FROM unnest(\(arrays)) c(shard, key, max, open, holder)),
+                holders AS (
+                    INSERT INTO lane_holder(shard, key, turn) SELECT shard, key, holder FROM copied WHERE holder IS NOT NULL)
+            INSERT INTO lane(shard, key, max, open, is_ordered) SELECT shard, key, max, open, false FROM copied
+            """)
     }
 }
 

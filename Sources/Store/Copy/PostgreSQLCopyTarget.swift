@@ -49,7 +49,8 @@ final class PostgreSQLCopyTarget: CopyTarget {
             let isMarked = try store.exclusively { transaction throws(StoreError) in try Self.isMarked(transaction) }
             guard !isMarked else {
                 throw StoreError(
-                    .unreachable, "The connection to \(name) was lost at the end of the copy, which is not complete; copy again.")
+                    .unreachable,
+                    "The connection to \(name) was lost at the end of the copy, which is not complete; copy again.")
             }
             return result
         }
@@ -89,11 +90,12 @@ final class PostgreSQLCopyTarget: CopyTarget {
     /// The tables that a copy fills.
     private static let tables =
         ["command", "result", "kept", "leftover", "ready_again", "alarm", "taken", "related", "setting", "session"]
-        + ["count", "count_delta", "pruned"] + StateTable.allCases.map(\.rawValue) + CopiedTable.all.map(\.name)
+        + ["count", "count_delta", "pruned", "lane_holder"] + StateTable.allCases.map(\.rawValue) + CopiedTable.all.map(\.name)
 
     private static let isEmpty = PostgreSQLStatement(
         once: "SELECT NOT ("
-            + (tables + ["inbox"]).filter { $0 != "count" }.map { "EXISTS (SELECT 1 FROM \($0))" }.joined(separator: " OR ") + ")")
+            + (tables + ["inbox"]).filter { $0 != "count" }.map { "EXISTS (SELECT 1 FROM \($0))" }.joined(
+                separator: " OR ") + ")")
     private static let readMark = PostgreSQLStatement(
         once: "SELECT 1 FROM meta WHERE key = '\(CopyMark.key)'")
     private static let writeMark = PostgreSQLStatement(

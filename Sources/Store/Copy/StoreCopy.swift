@@ -117,7 +117,9 @@ package enum StoreCopy {
     private static func refuseInbox(_ source: any CopySource) throws(StoreError) {
         let count = try source.inboxCount()
         guard count > 0 else { return }
-        let commands = count == 1 ? "1 command that was submitted by SQL waits" : "\(count) commands that were submitted by SQL wait"
+        let commands =
+            count == 1
+            ? "1 command that was submitted by SQL waits" : "\(count) commands that were submitted by SQL wait"
         throw StoreError(
             .busy,
             "\(commands) in the inbox of \(source.name), and a data directory has no inbox; start “sluice up” on the store, which "

@@ -98,7 +98,8 @@ enum PostgreSQLSchema {
                     + "knows version \(version); install a newer release.")
         }
         if !allowsUnfinishedCopy, let copy = values[CopyMark.key] {
-            throw PostgreSQLError(.corrupt, CopyMark.sentence(connection.server, arguments: CopyMark.arguments(inRow: copy)))
+            throw PostgreSQLError(
+                .corrupt, CopyMark.sentence(connection.server, arguments: CopyMark.arguments(inRow: copy)))
         }
         let generation = values["generation"].flatMap { Int64($0) } ?? 1
         return Identity(store: store, shardCount: shardCount, generation: generation)
