@@ -77,11 +77,26 @@ final class StoreCopyRig: Sendable {
                 let connection = try Connection(shard: shard, path: data.shard(shard), vfs: nil)
                 try connection.use { () throws(StoreError) in try connection.execute(sql) }
             }
-        case .server(let url, let schema):
-            var connection = try PostgreSQLConnection.open(PostgreSQLLocation(url), deadline: .soon)
-            try connection.run("SET search_path = \(schema ?? "sluice")")
-            try connection.run(sql)
+        case .server: _ = try rows(sql, in: place)
         }
+    }
+
+    /// Runs a query in a schema.
+    func rows(_ sql: String, in place: StoreCopy.Place) throws -> PostgreSQLResult {
+        guard case .server(let url, _) = place else { throw Missed("not a server") }
+        var connection = try PostgreSQLConnection.open(PostgreSQLLocation(url), deadline: .soon)
+        try connection.run("SET search_path = \(schema(of: place))")
+        return try connection.run(sql)
+    }
+
+    func schema(of place: StoreCopy.Place) throws -> String {
+        guard case .server(_, let schema?) = place else { throw Missed("not a schema") }
+        return schema
+    }
+
+    /// Runs `body` within a closure that throws other errors.
+    static func expect(_ body: () throws -> Void) {
+        do { try body() } catch { Issue.record(error) }
     }
 
     /// The error of `body`.
