@@ -69,7 +69,7 @@ package enum ServerStores {
     /// claimed. Holds the role of the coordinator meanwhile.
     /// - Throws: ``SluiceError`` `invalid` for a store in a directory; `tryAgain` where a process works on the store.
     package static func settleRestored(_ location: StoreLocation) throws -> SettledStore {
-        guard location.isServer else {
+        guard case .server(let url, let directory) = location else {
             throw SluiceError(
                 .invalid,
                 "the store \(location.name) is in a data directory; “sluice restore” puts back a backup and settles it")
@@ -84,9 +84,8 @@ package enum ServerStores {
                 throw StoreError(
                     .busy, "\(process) works on the store \(location.name); stop every part of sluice, then try again.")
             }
-            guard let store = opened.store as? PostgreSQLStore else {
-                throw StoreError(.invalid, "The store \(location.name) is not on a server.")
-            }
+            let store = try PostgreSQLStore(url: url)
+            try store.bind(to: directory, begins: true)
             return SettledStore(try store.settleRestored())
         } catch {
             throw SluiceError(error)

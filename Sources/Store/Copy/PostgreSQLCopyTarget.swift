@@ -90,7 +90,8 @@ final class PostgreSQLCopyTarget: CopyTarget {
     /// The tables that a copy fills.
     private static let tables =
         ["command", "result", "kept", "leftover", "ready_again", "alarm", "taken", "related", "setting", "session"]
-        + ["count", "count_delta", "pruned", "lane_holder"] + StateTable.allCases.map(\.rawValue) + CopiedTable.all.map(\.name)
+        + ["count", "count_delta", "pruned", "lane_holder"] + StateTable.allCases.map(\.rawValue)
+        + CopiedTable.all.map(\.name)
 
     private static let isEmpty = PostgreSQLStatement(
         once: "SELECT NOT ("
