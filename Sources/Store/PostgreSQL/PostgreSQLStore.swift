@@ -118,7 +118,10 @@ package final class PostgreSQLStore: CommandStore {
         let schema = schema ?? location["schema"] ?? "sluice"
         guard PostgreSQLSchema.isName(schema) else { throw PostgreSQLSchema.noName(schema) }
         location.parameters.removeAll { $0.name == "schema" }
-        let own = (PostgreSQLSchema.sessionSettings + [("search_path", schema)]).map { "-c \($0.0)=\($0.1)" }
+        // A server on another system refuses to check connections while a statement runs.
+        let keepalives = PostgreSQLSchema.connectionSettings.filter { $0.name.hasPrefix("tcp_") }
+        let settings = PostgreSQLSchema.sessionSettings + keepalives
+        let own = (settings + [("search_path", schema)]).map { "-c \($0.0)=\($0.1)" }
         // Those of the URL come last and count.
         let options = own + [location["options"]].compactMap { $0 }
         location.parameters.removeAll { $0.name == "options" }

@@ -21,7 +21,7 @@ extension EndToEndTests {
         private static func proxy(to server: PostgreSQLServer, seed: UInt64) throws -> ServerProxy {
             try ServerProxy(to: .loopback(port: server.port)) { number in
                 var random = SeededRandom(seed: seed &+ UInt64(number))
-                return random.chance(0.25) ? nil : .random(maxBytes: 500_000, using: &random)
+                return random.chance(0.25) ? nil : .randomWithoutHeldLocks(maxBytes: 500_000, using: &random)
             }
         }
 

@@ -28,13 +28,14 @@ struct PostgreSQLCrashTests {
             try await body(load)
         } catch {
             await load.finish()
+            print("ledger: \(load.summary)")
             throw error
         }
         await load.finish()
+        print("ledger: \(load.summary)")
         let differences = try await BlockingPool.shared.run { () throws(any Error) in
             try load.differences(from: PostgreSQLStore(url: check))
         }
-        print("ledger: \(load.summary)")
         #expect(differences.isEmpty, "\(differences.count): \(differences.prefix(10).joined(separator: "; "))")
         #expect(load.ended > 100)
     }
@@ -87,7 +88,7 @@ struct PostgreSQLCrashTests {
             try await underLoad(url, checkedBy: standby.socketURL()) { load in
                 try await progress(200, of: load)
                 try await primary.destroy()
-                let promoted = try await PostgreSQLRig(server: standby).connected { connection in
+                let promoted = try await PostgreSQLRig(server: standby).connected(standby.standbyURL) { connection in
                     try connection.run("SELECT pg_promote(false)")
                     let mode = PostgreSQLStatement("mode", "SELECT pg_is_in_recovery()")
                     while try connection.execute(mode, deadline: .soon).first({ row in row[0] as Bool }) == true {
@@ -119,7 +120,7 @@ struct PostgreSQLCrashTests {
         let proxy = try ServerProxy(to: .loopback(port: server.port)) { number in
             var random = SeededRandom(seed: seed &+ UInt64(number))
             guard isFaulty.load(ordering: .relaxed), random.chance(0.75) else { return nil }
-            return .random(maxBytes: 200_000, using: &random)
+            return .randomWithoutHeldLocks(maxBytes: 30_000, using: &random)
         }
         try await stopping(proxy) {
             let url = server.url(port: proxy.port) + "?sslmode=disable&schema=\(schema)"
@@ -161,7 +162,9 @@ struct PostgreSQLCrashTests {
         await first.stop()
         let code = await BlockingPool.shared.run {
             do throws(StoreError) {
-                try store.read(timeout: .milliseconds(300)) { _ in }
+                _ = try store.read(timeout: .milliseconds(300)) { transaction throws(StoreError) in
+                    try transaction.setting("none")
+                }
                 return StoreError.Code?.none
             } catch {
                 return error.code

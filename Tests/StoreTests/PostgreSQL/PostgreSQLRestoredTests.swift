@@ -49,7 +49,7 @@ struct PostgreSQLRestoredTests {
                     [.end(commands.once, claim: 1, .success(result: nil)), .claim(commands.later, sent: true)],
                     Self.worker, store)
             }
-            try await PostgreSQLRig(server: copy).connected { connection in
+            try await PostgreSQLRig(server: copy).connected(copy.standbyURL) { connection in
                 _ = try connection.run("SELECT pg_promote(true)")
             }
             try await BlockingPool.shared.run { () throws(any Error) in
@@ -65,17 +65,17 @@ struct PostgreSQLRestoredTests {
         }
         let rig = PostgreSQLRig(server: copy)
         try await until("the copy of all rows") {
-            try await rig.connected { connection in
+            try await rig.connected(copy.standbyURL) { connection in
                 let sql = "SELECT pg_last_wal_replay_lsn() >= '\(position ?? "")'::pg_lsn"
                 return try connection.run(sql).first { row in row[0] as Bool } == true
             }
         }
-        try await rig.connected { connection in
+        try await rig.connected(copy.standbyURL) { connection in
             try connection.run("ALTER SYSTEM SET primary_conninfo = ''")
             try connection.run("SELECT pg_reload_conf()")
         }
         try await until("the end of the replication") {
-            try await rig.connected { connection in
+            try await rig.connected(copy.standbyURL) { connection in
                 try connection.run("SELECT 1 FROM pg_stat_wal_receiver").count == 0
             }
         }

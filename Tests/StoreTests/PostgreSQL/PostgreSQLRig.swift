@@ -38,6 +38,11 @@ struct PostgreSQLRig {
     }
 }
 
+extension PostgreSQLServer {
+    /// The URL of a standby, which takes no writes.
+    var standbyURL: String { "\(socketURL())&target_session_attrs=any" }
+}
+
 extension MonotonicTime {
     /// Long enough for a busy machine.
     static var soon: MonotonicTime { .now + .seconds(60) }

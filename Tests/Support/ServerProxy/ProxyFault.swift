@@ -44,6 +44,16 @@ package struct ProxyFault: Sendable, Equatable {
         let direction: Direction = random.chance(0.5) ? .toServer : .toClient
         return ProxyFault(action, .bytes(random.number(in: 0..<maxBytes + 1), direction))
     }
+
+    /// As ``random(maxBytes:using:)``, but a connection becomes half open only behind a commit.
+    ///
+    /// A transaction that has arrived in part keeps its locks. The keepalives of TCP end it where the peer is gone, and the
+    /// proxy answers them.
+    package static func randomWithoutHeldLocks(maxBytes: Int, using random: inout SeededRandom) -> ProxyFault {
+        var fault = Self.random(maxBytes: maxBytes, using: &random)
+        if fault.action == .halfOpen, fault.trigger != .commitAnswer { fault.action = .reset }
+        return fault
+    }
 }
 
 /// The form is ACTION@TRIGGER: `close@to-client+1000`, `half-open@to-server+0`, `reset@commit`, `delay=20@to-client+0`, with

@@ -55,6 +55,9 @@ extension ServerProxy {
 
     static func listen(at address: Address?) throws -> (descriptor: CInt, address: Address) {
         let descriptor = try socket(of: address ?? .loopback(port: 0))
+        // Another proxy may take the place of one that has stopped.
+        var on: CInt = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<CInt>.size))
         do {
             try call(Glibc.bind, descriptor, address ?? .loopback(port: 0), "bind")
             guard Glibc.listen(descriptor, 64) == 0 else { throw Missed("cannot listen: error \(errno)") }

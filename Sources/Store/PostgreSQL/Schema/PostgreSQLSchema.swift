@@ -115,8 +115,9 @@ enum PostgreSQLSchema {
         ("lock_timeout", "10s"),
     ]
 
-    /// Settings that notice a peer that is gone; they are for connections by TCP, and of the server's side.
-    private static let connectionSettings: [(name: String, value: String)] = [
+    /// Settings of the server's side of a connection by TCP, by which it notices a peer that is gone. No timeout ends a
+    /// transaction whose pipeline has arrived only in part, and it keeps the locks of its shards.
+    static let connectionSettings: [(name: String, value: String)] = [
         ("client_connection_check_interval", "500ms"), ("tcp_keepalives_idle", "1"), ("tcp_keepalives_interval", "1"),
         ("tcp_keepalives_count", "2"), ("tcp_user_timeout", "2000"),
     ]
