@@ -334,5 +334,5 @@ extension PostgreSQLPool {
 
 extension String {
     /// For a sentence that goes on.
-    fileprivate var withoutStop: String { hasSuffix(".") ? String(dropLast()) : self }
+    var withoutStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }

@@ -128,6 +128,39 @@ struct PostgreSQLStoreTests {
         }
     }
 
+    /// The server may still have to read a COMMIT whose connection is lost.
+    @Test func `a commit without an answer is looked for behind the locks that it holds`() async throws {
+        let (isEarly, isMade) = try await schema { schema in
+            let store = try PostgreSQLStore(url: schema.url, schema: schema.name)
+            let id = CommandID()
+            let shard = id.shard(of: 4)
+            let isMade = Mutex<Bool?>(nil)
+            let isDone = DispatchSemaphore(value: 0)
+            var connection = try PostgreSQLConnection.open(PostgreSQLLocation(schema.url), deadline: .soon)
+            let isEarly = try connection.transaction(deadline: .soon) { connection throws(PostgreSQLError) in
+                for sql in [
+                    "SELECT 1 FROM \(schema.name).shard WHERE number = \(shard) FOR UPDATE",
+                    """
+                    INSERT INTO \(schema.name).command(
+                        id, shard, turn, type, destination, created_at, idempotent, retry_limit, payload)
+                    VALUES ('\(id)', \(shard), 1, 'noop', '', 0, true, 0, '{}')
+                    """,
+                ] {
+                    _ = try connection.execute(PostgreSQLStatement(once: sql), deadline: .soon)
+                }
+                DispatchQueue.global().async {
+                    let found = try? store.exist([id])
+                    isMade.withLock { $0 = found }
+                    isDone.signal()
+                }
+                return isDone.wait(timeout: .now() + .milliseconds(200)) == .success
+            }
+            isDone.wait()
+            return (isEarly, isMade.withLock { $0 })
+        }
+        #expect(!isEarly && isMade == true)
+    }
+
     @Test func `the commit of an execution that is not answered is unknown, and its repetition is done`() async throws {
         let rig = try await PostgreSQLRig()
         let proxy = try ServerProxy(to: .loopback(port: rig.server.port)) { connection in

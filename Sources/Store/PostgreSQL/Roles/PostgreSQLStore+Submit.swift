@@ -75,10 +75,22 @@ extension PostgreSQLStore {
         "existing", "SELECT id FROM command WHERE id = ANY($1::uuid[]) LIMIT 1")
 
     /// Whether a commit without an answer was made.
+    ///
+    /// It held the locks of its shards when its `COMMIT` was sent, and the server may still have to read that. Behind these locks
+    /// it is over.
     /// - Parameter ids: that it inserts: all or none of them are there. Without any, it has changed nothing.
+    /// - Throws: `unknown` where that cannot be found out.
     func exist(_ ids: [CommandID]) throws(StoreError) -> Bool {
         if ids.isEmpty { return true }
-        return try read { transaction throws(StoreError) in try transaction.read(Self.existing, ids).count > 0 }
+        do throws(StoreError) {
+            return try untilKnown { _ throws(StoreError) in
+                try change(Set(ids.map { $0.shard(of: shardCount) })) { change throws(StoreError) in
+                    try change.transaction.read(Self.existing, ids).count > 0
+                }.0
+            }
+        } catch {
+            throw .unknownOutcome(pool.name, error.message.withoutStop)
+        }
     }
 
     package func submit(_ plan: FlowPlan, allowUnknownTypes: Bool) throws(StoreError) -> FlowSubmission {
