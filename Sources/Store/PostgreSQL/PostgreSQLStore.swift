@@ -296,6 +296,8 @@ package final class PostgreSQLStore: CommandStore {
         // A timeout of 0 asks for one attempt, which also has to connect.
         let deadline = MonotonicTime.now + max(timeout, .milliseconds(100))
         var conflicts = 0
+        // As the server has reported it last. A repetition without time for a statement would hide it.
+        var conflict: PostgreSQLError?
         while true {
             do throws(PostgreSQLError) {
                 return try pool.withConnection(deadline: deadline) { connection throws(PostgreSQLError) in
@@ -305,11 +307,15 @@ package final class PostgreSQLStore: CommandStore {
                 if error.isOutcomeUnknown, !outcomeIsKnown {
                     throw StoreError.unknownOutcome(pool.name, error.reason ?? error.description.withoutStop)
                 }
-                guard MonotonicTime.now < deadline else { throw pool.late(error, after: timeout) }
+                guard MonotonicTime.now < deadline else {
+                    let isOwn = error.recovery == .repeatTransaction && error.sqlState == nil
+                    throw pool.late(isOwn ? conflict ?? error : error, after: timeout)
+                }
                 switch error.recovery {
                 case .none: throw error.storeError
                 case .repeatTransaction:
                     conflicts += 1
+                    if error.sqlState != nil { conflict = error }
                     guard conflicts < maxConflicts else { throw error.storeError }
                     pool.statistics.withLock { $0.repeats += 1 }
                     usleep(.random(in: 1000...10_000))
