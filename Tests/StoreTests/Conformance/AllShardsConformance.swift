@@ -61,7 +61,8 @@ import Testing
 
     @Test(arguments: StoreKind.current)
     func `the uploads of all shards come newest first, and page by page`(_ kind: StoreKind) throws {
-        let store = try filled(kind).store
+        let subject = try filled(kind)
+        let store = subject.store
         let all = try shards(of: store) {
             try store.uploads(shard: $0, state: nil, order: .newestFirst, after: nil, limit: 100)
         }.sorted { $0.id > $1.id }
@@ -112,7 +113,8 @@ import Testing
             for shard in shards {
                 let (ready, later) = try store.promoteDue(shard: shard, limit: 10)
                 #expect(work.promotions.contains(shard) == !ready.isEmpty, "\(shard) at \(minutes)")
-                if let later, later > now { next.append(later) }
+                // The second row of a shard is not looked at.
+                if let later, later > now, ready.isEmpty { next.append(later) }
                 #expect(
                     try work.deadlines.contains(shard) == !store.passedDeadlines(shard: shard, limit: 10).isEmpty)
                 #expect(try work.messages.contains(shard) == !store.outbox(shard: shard, after: 0, limit: 1).isEmpty)
