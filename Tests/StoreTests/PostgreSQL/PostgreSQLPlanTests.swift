@@ -184,6 +184,8 @@ struct PostgreSQLPlanTests {
         "ready_limited": ["ready-limited", "limited-probes", "limited-destinations", "limited-keys", "ready-counts"],
         "parked_due": ["next-due", "due", "due-work"],
         "schedule_next": ["due-work"],
+        // A table that was analysed while it was empty: the server takes either of its two indexes.
+        "dependency_child": ["closure-nodes", "closure-dependants"],
     ]
 
     @Test(arguments: Tables.allCases)

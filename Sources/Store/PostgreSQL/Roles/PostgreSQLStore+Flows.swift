@@ -63,7 +63,7 @@ extension PostgreSQLStore {
     }
 
     package func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
-        try flows(openFlowIDs(in: allShards, limit: limit).prefix(limit))
+        try flows(openFlowIDs(in: allShards, limit: limit).sorted(by: >).prefix(limit))
     }
 
     package func openBatches(shard: Int, limit: Int) throws(StoreError) -> [CommandID] {
@@ -99,9 +99,9 @@ extension PostgreSQLStore {
         "open-flows",
         """
         SELECT f.id FROM unnest($1::int8[]::int2[]) w(number) CROSS JOIN LATERAL (
-            SELECT id FROM parked WHERE shard = w.number AND status = 6
+            SELECT id, turn FROM parked WHERE shard = w.number AND status = 6
             AND relations & \(CommandRelations.flow.rawValue) <> 0 ORDER BY turn DESC LIMIT $2) f
-        ORDER BY f.id DESC
+        ORDER BY w.number, f.turn DESC
         """)
     private static let queues = PostgreSQLStatement(
         "key-queues",
@@ -124,6 +124,7 @@ extension PostgreSQLStore {
         }
     }
 
+    /// The newest of each shard first.
     /// - Parameter limit: in each shard.
     private func openFlowIDs(in shards: [Int], limit: Int) throws(StoreError) -> [CommandID] {
         try read { transaction throws(StoreError) in
@@ -186,7 +187,8 @@ extension PostgreSQLStore {
             shard.schedules.isComplete = shard.schedules.count < max
             sum.add(shard)
         }
-        sum.flows.newest = try flows(open.prefix(FlowOverview.maxShown))
+        let newest = shards.count == 1 ? open : open.sorted(by: >)
+        sum.flows.newest = try flows(newest.prefix(FlowOverview.maxShown))
         return sum
     }
 }

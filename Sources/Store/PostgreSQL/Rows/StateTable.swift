@@ -86,7 +86,7 @@ enum CommandSQL {
             "update-\(table.rawValue)",
             """
             UPDATE \(table.rawValue) r SET \(changes) FROM unnest(\(arrays)) w(\((queue + state).joined(separator: ", ")))
-            WHERE r.id = w.id
+            WHERE r.id = w.id AND r.id = ANY($1::uuid[])
             """)
     }
     static let delete: [StateTable: PostgreSQLStatement] = byTable { table in
