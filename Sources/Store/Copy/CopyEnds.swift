@@ -70,6 +70,8 @@ protocol CopySource: AnyObject {
     func openUploads() throws(StoreError) -> (count: Int, first: [CommandID])
     /// The number of other uploads with bytes in the spool.
     func spooledUploads() throws(StoreError) -> Int
+    /// The store was put back to an earlier moment, and no door has compared the spool with it since.
+    func isOlderThanSpool() throws(StoreError) -> Bool
     /// The number of commands that were submitted by SQL, and that no coordinator has taken in.
     func inboxCount() throws(StoreError) -> Int
     func facts() throws(StoreError) -> CopyFacts

@@ -48,6 +48,8 @@ final class PostgreSQLCopySource: CopySource {
         once: "SELECT id, count(*) OVER () FROM upload WHERE state = 0 ORDER BY id LIMIT 3")
     private static let spooledUploads = PostgreSQLStatement(
         once: "SELECT count(*) FROM upload \(CopiedTable.isSpooled)")
+    private static let olderThanSpool = PostgreSQLStatement(
+        once: "SELECT 1 FROM meta WHERE key = 'older_than_spool'")
     private static let inboxCount = PostgreSQLStatement(once: "SELECT count(*) FROM inbox")
     private static let floors = PostgreSQLStatement(
         once: """
@@ -82,6 +84,8 @@ final class PostgreSQLCopySource: CopySource {
         allowLong()
         return try transaction.read(Self.spooledUploads).first { row in row[0] as Int } ?? 0
     }
+
+    func isOlderThanSpool() throws(StoreError) -> Bool { try transaction.read(Self.olderThanSpool).count > 0 }
 
     func inboxCount() throws(StoreError) -> Int {
         allowLong()

@@ -93,6 +93,16 @@ final class SQLiteCopySource: CopySource {
         return count
     }
 
+    func isOlderThanSpool() throws(StoreError) -> Bool {
+        for shard in 0..<shardCount {
+            let marks = try use(shard) { connection throws(StoreError) in
+                try connection.integer("SELECT count(*) FROM meta WHERE key = 'olderThanSpool'")
+            }
+            if marks > 0 { return true }
+        }
+        return false
+    }
+
     func inboxCount() throws(StoreError) -> Int { 0 }
 
     func facts() throws(StoreError) -> CopyFacts {

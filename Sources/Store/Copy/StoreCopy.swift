@@ -31,8 +31,8 @@ package enum StoreCopy {
     /// - Parameters:
     ///   - withoutUploads: leaves out the uploads that are open. Their clients begin again.
     ///   - progress: is called when the target has its mark, and after each page of up to 1,000 rows. An error that it throws interrupts the copy.
-    /// - Throws: `busy` where a process uses one of the stores, a worker has a session in the source, an upload is open, or a
-    ///   command waits in an inbox that the target does not have;
+    /// - Throws: `busy` where a process uses one of the stores, a worker has a session in the source, an upload is open, the spool
+    ///   was not compared with a restored source, or a command waits in an inbox that the target does not have;
     ///   `invalid` where the target is not empty, has another number of shards, or cannot keep a text; `corrupt` where the
     ///   rows of both differ afterwards. The target can be used only after a copy that throws nothing.
     package static func run(
@@ -44,6 +44,7 @@ package enum StoreCopy {
         }
         return try from.withSource { source throws(StoreError) in
             try refuseRunning(source)
+            try refuseUncompared(source)
             if !withoutUploads { try refuseOpenUploads(source) }
             if case .directory = to { try refuseInbox(source) }
             return try to.withTarget(of: source) { target throws(StoreError) in
@@ -101,6 +102,15 @@ package enum StoreCopy {
             .busy,
             "\(workers) a session in \(source.name) that has not ended, and \(commands) claimed; start “sluice up” on it and "
                 + "stop it once, which settles them, then copy again.")
+    }
+
+    /// The door of the copy would delete files of the spool that no row knows, and whose bytes were acknowledged.
+    private static func refuseUncompared(_ source: any CopySource) throws(StoreError) {
+        guard try source.isOlderThanSpool() else { return }
+        throw StoreError(
+            .busy,
+            "\(source.name) was restored, and no door has compared its spool with it since; start “sluice up” with a door once, "
+                + "which keeps the bytes that the store does not know, stop it, then copy again.")
     }
 
     private static func refuseOpenUploads(_ source: any CopySource) throws(StoreError) {

@@ -40,6 +40,18 @@ struct StoreCopyRefusalTests {
         #expect(try rig.open(last).status(id) == .new)
     }
 
+    @Test func `a restored store is copied once a door has compared its spool`() throws {
+        let (first, last) = (rig.postgreSQL(), rig.sqlite())
+        let id = try rig.make(first).submit()
+        let store = try #require(rig.open(first).store as? PostgreSQLStore)
+        _ = try store.settleRestored()
+        let error = try StoreCopyRig.error { _ = try StoreCopy.run(from: first, to: last) }
+        #expect(error.code == .busy && error.message.contains("spool"), "\(error)")
+        for shard in 0..<store.shardCount { try store.noteSpoolCompared(shard: shard) }
+        _ = try StoreCopy.run(from: first, to: last)
+        #expect(try rig.open(last).status(id) == .new)
+    }
+
     @Test(arguments: [true, false])
     func `open uploads are refused by name, unless they are left out`(_ isSQLite: Bool) throws {
         let first = isSQLite ? rig.sqlite() : rig.postgreSQL()
