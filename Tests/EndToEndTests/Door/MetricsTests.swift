@@ -227,11 +227,13 @@ extension EndToEndTests {
             }
         }
 
-        /// Names that have no series where a link is too short for a round trip, the door has no certificate, and no
-        /// write-ahead log is checkpointed.
+        /// Names that have no series where a link is too short for a round trip, the door has no certificate, no write-ahead log
+        /// is checkpointed, and the store has no server.
         private static let knownEmpty = [
             "sluice_link_round_trip_seconds", "sluice_tls_certificate_not_after_seconds",
-            "sluice_checkpoint_seconds_bucket",
+            "sluice_checkpoint_seconds_bucket", "sluice_store_commit_seconds_bucket", "sluice_store_round_trips_total",
+            "sluice_store_repeats_total", "sluice_store_connections_lost_total", "sluice_store_relation_loads_total",
+            "sluice_store_oldest_transaction_age_seconds",
         ]
 
         /// An expression for the Prometheus of a test.
