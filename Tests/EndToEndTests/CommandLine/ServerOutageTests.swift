@@ -22,7 +22,7 @@ extension EndToEndTests {
                 try await installation.await(slow[0], .sent, in: direct)
                 await first.stop()
 
-                let submit = ["-i", "-H", "Content-Type: application/json", "-d", #"{"type":"noop"}"#]
+                let submit = ["-i", "-H", "Content-Type: application/json", "-d", #"{"type":"noop","payload":{}}"#]
                 let refused = try await door.curl(submit + ["\(door.origin)/api/v1/commands"])
                 #expect(refused.lines.first?.contains("503") == true, "\(refused)")
                 #expect(refused.output.lowercased().contains("retry-after: "), "\(refused)")
@@ -63,10 +63,8 @@ extension EndToEndTests {
                     return settled?.code != 75
                 }
                 #expect(settled?.code == 0, "\(String(describing: settled))")
-                #expect(
-                    settled?.output.contains("1 claimed command released") == true, "\(String(describing: settled))")
-                let command = try #require(try store.command(id))
-                #expect(command.status == .new && command.crashes == 0)
+                // The coordinator may have released it before it ended too.
+                #expect(try store.command(id)?.status == .new)
                 #expect(try store.sessions().isEmpty)
             }
             try await Installation.with { installation in

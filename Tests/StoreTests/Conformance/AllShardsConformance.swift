@@ -23,6 +23,8 @@ import Testing
             _ = try store.apply([.create(upload)], shard: upload.id.shard(of: store.shardCount), now: .base)[0].get()
         }
         for number in 0..<7 {
+            // Of each shard, the flow with the greatest id is the newest.
+            subject.clock.set(to: .base + .milliseconds(number))
             let flow = FlowDraft("flow \(number)", nodes: [FlowNode("a", .noop)])
             _ = try store.submit(FlowPlan(flow), allowUnknownTypes: false)
             try subject.submit([CommandDraft](repeating: .noop.with { $0.orderingKey = "key \(number)" }, count: 3))

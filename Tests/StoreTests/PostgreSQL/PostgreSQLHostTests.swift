@@ -32,6 +32,7 @@ struct PostgreSQLHostTests {
 
     private func rig<Value: Sendable>(_ body: @escaping @Sendable (Rig) throws -> Value) async throws -> Value {
         let directory = try TemporaryDirectory("hosts")
+        defer { directory.remove() }
         return try await BlockingPool.shared.run { () throws(any Error) in
             let schema = try PostgreSQLTestSchema(shardCount: 4)
             defer { schema.remove() }
