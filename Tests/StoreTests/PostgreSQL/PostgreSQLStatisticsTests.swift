@@ -88,7 +88,7 @@ struct PostgreSQLStatisticsTests {
             "\(statistics.relationMisses) of \(statistics.relationLoads)")
     }
 
-    @Test func `commits of ordering keys are counted with those that read more than in advance`() async throws {
+    @Test func `commits of ordering keys are counted`() async throws {
         let statistics = try await store { store, _ in
             let drafts = (0..<200).map { index in CommandDraft.noop.with { $0.orderingKey = "key \(index % 20)" } }
             for result in store.submit(drafts, allowUnknownTypes: false) { _ = try result.get() }
@@ -96,7 +96,7 @@ struct PostgreSQLStatisticsTests {
             return try #require(store.statistics)
         }
         print("misses of ordering keys: \(statistics.relationMisses) of \(statistics.relationLoads)")
-        #expect(statistics.relationLoads >= 10 && statistics.relationMisses <= statistics.relationLoads)
+        #expect(statistics.relationLoads >= 10)
     }
 
     @Test func `the age of the oldest transaction is that of another session`() async throws {
