@@ -2,6 +2,7 @@ import Commands
 import Foundation
 import Host
 import Store
+import Synchronization
 import Testing
 import UploadSpool
 
@@ -101,35 +102,35 @@ struct ConcatenationTests {
         #expect(try rig.store.counts()[.new] == 1 && rig.spooledFiles().count == 3)
     }
 
-    /// Both threads of the joins copy a long part. Others get their turn while neither is at its end.
-    @Test func `a join of long parts gives its thread to others between two pieces`() async throws {
+    /// One of the two threads is taken, so that the pieces and a body that hands itself in again take turns on the other:
+    /// after each piece comes the body, before the next piece.
+    @Test func `a join of a long part gives its thread to others between two pieces`() async throws {
         let rig = try UploadRig()
         let engine = rig.engine()
         let size = 64 << 20
         let part = try await engine.create("noop", length: Int64(size)) { $0.concatenation = .partial }
         try await engine.send([UInt8](repeating: 7, count: size), to: part.id, at: 0, part: 1 << 20)
-        // Tells whether it came between two pieces of both. The bodies begin in the order of the calls.
-        let other = Task {
-            while !Task.isCancelled {
-                let isBetween = await engine.joinThreads.run { () throws(Never) in
-                    let files = (try? rig.spooledFiles().filter { $0 != "\(part.id)" }) ?? []
-                    let ends = files.map { Self.ends(of: "\(rig.spool.path)/\($0)", size: size) }
-                    return ends.count == 2 && ends.allSatisfy { $0.hasFirst && !$0.hasLast }
-                }
-                if isBetween { return true }
+        let end = MonotonicSemaphore(value: 0)
+        engine.joinThreads.perform { end.wait() }
+        defer { end.signal() }
+        let (answers, answer) = AsyncStream<Bool>.makeStream()
+        let isJoined = Mutex(false)
+        @Sendable func look() {
+            let files = (try? rig.spooledFiles().filter { $0 != "\(part.id)" }) ?? []
+            let isBetween = files.contains {
+                let ends = Self.ends(of: "\(rig.spool.path)/\($0)", size: size)
+                return ends.hasFirst && !ends.hasLast
             }
-            return false
-        }
-        let joins = ["a", "b"].map { name in
-            Task {
-                var facts = Self.facts
-                facts.fileName = name
-                _ = try await engine.concatenate([part.id], facts)
+            if isBetween || isJoined.withLock(\.self) {
+                answer.yield(isBetween)
+            } else {
+                engine.joinThreads.perform(look)
             }
         }
-        for join in joins { try await join.value }
-        other.cancel()
-        #expect(await other.value)
+        engine.joinThreads.perform(look)
+        _ = try await engine.concatenate([part.id], Self.facts)
+        isJoined.withLock { $0 = true }
+        #expect(await answers.first { _ in true } == true)
     }
 
     /// Whether the first and the last byte of a file were written. None of them is 0.
