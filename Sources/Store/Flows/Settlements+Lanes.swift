@@ -14,9 +14,10 @@ extension Settlements {
         guard var row = try rows.command(turn: turn), row.command.status == .blocked else { return }
         if row.relations.contains(.flow) {
             startFlow(turn)
-        } else if try (rows.node(turn)?.pending ?? 0) == 0 {
-            try unblock(&row)
+            return
         }
+        let pending = row.relations.contains(.node) ? try rows.node(turn)?.pending ?? 0 : 0
+        if pending == 0 { try unblock(&row) }
     }
 
     mutating func startFlow(_ turn: Int64) { work.append(CascadeRow(turn: -turn, step: .settle, after: 0)) }
