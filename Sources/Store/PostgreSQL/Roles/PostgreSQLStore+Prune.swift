@@ -273,8 +273,11 @@ private struct Pruning {
     private static let keys = PostgreSQLStatement(
         "prune-keys",
         """
-        DELETE FROM taken t USING unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) w(type, ordering_key, unique_key, id)
-        WHERE t.type = w.type AND t.ordering_key = w.ordering_key AND t.unique_key = w.unique_key AND t.id = w.id
+        DELETE FROM taken WHERE ctid = ANY(ARRAY(
+            SELECT t.ctid
+            FROM unnest($1::text[], $2::text[], $3::text[], $4::uuid[]) w(type, ordering_key, unique_key, id)
+            JOIN LATERAL (SELECT ctid, id FROM taken x WHERE x.type = w.type AND x.ordering_key = w.ordering_key
+                AND x.unique_key = w.unique_key LIMIT 1) t ON t.id = w.id))
         """)
     private static let related = PostgreSQLStatement(
         "prune-related", "DELETE FROM related WHERE shard = $1 AND turn = ANY($2::int8[])")
