@@ -11,6 +11,7 @@ struct PostgreSQLPlanTests {
     /// Tables that grow with the history of a store, or with its backlog.
     private static let large = [
         "command", "ended", "transition", "ready", "parked", "kept", "result", "related", "node", "dependency", "inbox",
+        "taken", "alarm",
     ]
 
     enum Tables: String, Sendable, CaseIterable, CustomTestStringConvertible {
@@ -57,7 +58,8 @@ struct PostgreSQLPlanTests {
         let limited = CommandDraft.noop.with { $0.limit = "limit" }
         let parent = try store.submit([.noop, keyed, keyed, limited], allowUnknownTypes: false)[0].get().id
         let child = CommandDraft.noop.with { $0.dependencies = [Dependency(on: parent)] }
-        _ = store.submit([child, .noop.with { $0.uniqueKey = "key" }], allowUnknownTypes: false)
+        let late = CommandDraft.noop.with { $0.deadline = Timestamp(milliseconds: 4_000_000_000_000) }
+        _ = store.submit([child, late, .noop.with { $0.uniqueKey = "key" }], allowUnknownTypes: false)
         let draft = FlowDraft("flow", nodes: [FlowNode("a", .noop), FlowNode("b", .noop, after: ["a": .success])])
         let flow = try store.submit(FlowPlan(draft), allowUnknownTypes: false).submission.id
         for shard in 0..<4 {
@@ -194,7 +196,8 @@ struct PostgreSQLPlanTests {
     ) async throws {
         let hot: Set = [
             "command-by-id", "bodies", "newest", "lock-shards", "delete-ready", "delete-running", "update-running",
-            "insert-ready", "insert-running", "insert-ended", "insert-commands", "add-transitions", "add-counts",
+            "insert-ready", "insert-running", "insert-ended", "insert-commands", "insert-equal-ready",
+            "insert-equal-running", "insert-equal-ended", "insert-equal-commands", "add-transitions", "add-counts",
             "inbox-page", "inbox-take", "closure-nodes", "closure-commands", "closure-flows", "closure-lanes",
             "closure-waiters", "closure-dependants", "save-result", "sweep-newest", "first-waiter", "lane",
         ]

@@ -82,11 +82,15 @@ struct RowChanges {
 
     // MARK: Writes
 
+    /// A look-up for each row: a join may be planned as a scan of the whole table. Only a transaction that has locked the shard
+    /// changes these rows, so that they stay where they were found.
     private static let freeKeys = PostgreSQLStatement(
         "free-keys",
         """
-        DELETE FROM taken t USING unnest($1::text[], $2::text[], $3::text[]) w(type, ordering_key, unique_key)
-        WHERE t.type = w.type AND t.ordering_key = w.ordering_key AND t.unique_key = w.unique_key
+        DELETE FROM taken WHERE ctid = ANY(ARRAY(
+            SELECT t.ctid FROM unnest($1::text[], $2::text[], $3::text[]) w(type, ordering_key, unique_key)
+            JOIN LATERAL (SELECT ctid FROM taken x WHERE x.type = w.type AND x.ordering_key = w.ordering_key
+                AND x.unique_key = w.unique_key LIMIT 1) t ON true))
         """)
     private static let takeKeys = PostgreSQLStatement(
         "take-keys",
@@ -97,8 +101,10 @@ struct RowChanges {
     private static let removeAlarms = PostgreSQLStatement(
         "remove-alarms",
         """
-        DELETE FROM alarm a USING unnest($1::int8[], $2::int8[], $3::uuid[]) w(shard, at, id)
-        WHERE a.shard = w.shard AND a.at = w.at AND a.id = w.id
+        DELETE FROM alarm WHERE ctid = ANY(ARRAY(
+            SELECT a.ctid FROM unnest($1::int8[]::int2[], $2::int8[], $3::uuid[]) w(shard, at, id)
+            JOIN LATERAL (SELECT ctid FROM alarm x WHERE x.shard = w.shard AND x.at = w.at AND x.id = w.id LIMIT 1) a
+            ON true))
         """)
     private static let addAlarms = PostgreSQLStatement(
         "add-alarms",
@@ -148,10 +154,10 @@ struct RowChanges {
                 try transaction.write(statement, ids)
             }
         }
-        try new.write(to: transaction)
+        try new.insert(transaction)
         for table in StateTable.allCases {
-            try inserted[table]?.write(CommandSQL.insert[table], to: transaction)
-            try updated[table]?.write(CommandSQL.update[table], to: transaction)
+            try inserted[table]?.insert(into: table, transaction)
+            try updated[table]?.update(table, transaction)
         }
         if !freedKeys.isEmpty {
             try transaction.write(

@@ -1,91 +1,150 @@
 internal import Commands
 
-/// Rows of a table of states as arrays for `unnest`, one for each column.
+/// Rows of a table of states that a transaction writes.
 struct StateRows {
-    private var ids: [CommandID] = []
-    private var shards: [Int] = []
-    private var turns: [Int64] = []
-    private var types: [String] = []
-    private var destinations: [String] = []
-    private var limits: [String?] = []
-    private var createdAt: [Timestamp] = []
-    private var qos: [Int] = []
-    private var status: [Int] = []
-    private var claims: [Int] = []
-    private var cancelRequested: [Bool] = []
-    private var retries: [Int] = []
-    private var crashes: [Int] = []
-    private var suspect: [Int] = []
-    private var notBefore: [Timestamp] = []
-    private var deadline: [Timestamp?] = []
-    private var openDeadline: [Timestamp?] = []
-    private var keyIsFree: [Bool] = []
-    private var offset: [Int64] = []
-    private var total: [Int64] = []
-    private var seat: [Int?] = []
-    private var epoch: [Int64?] = []
-    private var last: [Int64] = []
-    private var reason: [String?] = []
-    private var updatedAt: [Timestamp] = []
-    private var deadAt: [Timestamp?] = []
-    private var relations: [Int] = []
+    /// The columns in which the rows of a commit are often equal.
+    private struct Shared: Hashable {
+        var type: String
+        var destination: String
+        var limit: String?
+        var qos: Int
+        var status: Int
+        var claim: Int
+        var cancelRequested: Bool
+        var retries: Int
+        var crashes: Int
+        var suspect: Int
+        var notBefore: Timestamp
+        var deadline: Timestamp?
+        var openDeadline: Timestamp?
+        var keyIsFree: Bool
+        var offset: Int64
+        var total: Int64
+        var seat: Int?
+        var epoch: Int64?
+        var reason: String?
+        var updatedAt: Timestamp
+        var deadAt: Timestamp?
+        var relations: Int
 
-    mutating func append(_ row: StoredCommand, shard: Int) {
-        let command = row.command
-        ids.append(command.id)
-        shards.append(shard)
-        turns.append(command.turn)
-        types.append(command.type)
-        destinations.append(command.destination.text)
-        limits.append(command.limit)
-        createdAt.append(command.createdAt)
-        qos.append(command.qos.rawValue)
-        status.append(command.status.rawValue)
-        claims.append(command.claim)
-        cancelRequested.append(command.cancelRequested)
-        retries.append(command.retries)
-        crashes.append(command.crashes)
-        suspect.append(command.isSoleSuspect ? Schema.soleSuspect : command.suspect ? 1 : 0)
-        notBefore.append(command.notBefore)
-        deadline.append(command.deadline)
-        openDeadline.append(row.openDeadline)
-        keyIsFree.append(row.keyIsFree)
-        offset.append(command.offset)
-        total.append(command.total)
-        seat.append(command.seat)
-        epoch.append(row.epoch)
-        last.append(row.newestSeq)
-        reason.append(command.reason?.withoutNUL)
-        updatedAt.append(command.updatedAt)
-        deadAt.append(row.deadAt)
-        relations.append(row.relations.rawValue)
+        init(_ row: StoredCommand) {
+            let command = row.command
+            (type, destination, limit) = (command.type, command.destination.text, command.limit)
+            (qos, status, claim) = (command.qos.rawValue, command.status.rawValue, command.claim)
+            (cancelRequested, retries, crashes) = (command.cancelRequested, command.retries, command.crashes)
+            suspect = command.isSoleSuspect ? Schema.soleSuspect : command.suspect ? 1 : 0
+            (notBefore, deadline, openDeadline) = (command.notBefore, command.deadline, row.openDeadline)
+            (keyIsFree, offset, total) = (row.keyIsFree, command.offset, command.total)
+            (seat, epoch, reason) = (command.seat, row.epoch, command.reason?.withoutNUL)
+            (updatedAt, deadAt, relations) = (command.updatedAt, row.deadAt, row.relations.rawValue)
+        }
     }
 
-    func write(_ statement: PostgreSQLStatement?, to transaction: PostgreSQLTransaction) throws(StoreError) {
-        guard let statement, !ids.isEmpty else { return }
+    private var rows: [(row: StoredCommand, shard: Int)] = []
+
+    mutating func append(_ row: StoredCommand, shard: Int) { rows.append((row, shard)) }
+
+    func insert(into table: StateTable, _ transaction: PostgreSQLTransaction) throws(StoreError) {
+        let groups = EqualRows(rows) { Shared($0.row) }
+        if let statement = CommandSQL.insertEqual[table] {
+            for (shared, rows) in groups.equal {
+                let commands = rows.map(\.row.command)
+                try transaction.write(
+                    statement, commands.map(\.id), rows.map(\.shard), commands.map(\.turn), commands.map(\.createdAt),
+                    rows.map(\.row.newestSeq), shared.type, shared.destination, shared.limit, shared.qos, shared.status,
+                    shared.claim, shared.cancelRequested, shared.retries, shared.crashes, shared.suspect,
+                    shared.notBefore, shared.deadline, shared.openDeadline, shared.keyIsFree, shared.offset,
+                    shared.total, shared.seat, shared.epoch, shared.reason, shared.updatedAt, shared.deadAt,
+                    shared.relations)
+            }
+        }
+        try write(groups.others, CommandSQL.insert[table], transaction)
+    }
+
+    func update(_ table: StateTable, _ transaction: PostgreSQLTransaction) throws(StoreError) {
+        try write(rows, CommandSQL.update[table], transaction)
+    }
+
+    private func write(
+        _ rows: [(row: StoredCommand, shard: Int)], _ statement: PostgreSQLStatement?,
+        _ transaction: PostgreSQLTransaction
+    ) throws(StoreError) {
+        guard let statement, !rows.isEmpty else { return }
+        let (commands, shared) = (rows.map(\.row.command), rows.map { Shared($0.row) })
         try transaction.write(
-            statement, ids, shards, turns, types, destinations, limits, createdAt, qos, status, claims, cancelRequested,
-            retries, crashes, suspect, notBefore, deadline, openDeadline, keyIsFree, offset, total, seat, epoch, last,
-            reason, updatedAt, deadAt, relations)
+            statement, commands.map(\.id), rows.map(\.shard), commands.map(\.turn), commands.map(\.createdAt),
+            rows.map(\.row.newestSeq), shared.map(\.type), shared.map(\.destination), shared.map(\.limit),
+            shared.map(\.qos), shared.map(\.status), shared.map(\.claim), shared.map(\.cancelRequested),
+            shared.map(\.retries), shared.map(\.crashes), shared.map(\.suspect), shared.map(\.notBefore),
+            shared.map(\.deadline), shared.map(\.openDeadline), shared.map(\.keyIsFree), shared.map(\.offset),
+            shared.map(\.total), shared.map(\.seat), shared.map(\.epoch), shared.map(\.reason),
+            shared.map(\.updatedAt), shared.map(\.deadAt), shared.map(\.relations))
     }
 }
 
-/// New rows of `command` as arrays for `unnest`.
+/// New rows of `command` that a transaction writes.
 struct NewCommandRows {
+    private struct Shared: Hashable {
+        var type: String
+        var destination: String
+        var limit: String?
+        var createdAt: Timestamp
+        var isIdempotent: Bool
+        var retryLimit: Int
+        var uniqueFor: Int64?
+        var orderingKey: String?
+        var batch: CommandID?
+
+        init(_ command: Command) {
+            (type, destination, limit) = (command.type, command.destination.text, command.limit)
+            (createdAt, isIdempotent, retryLimit) = (command.createdAt, command.idempotent, command.retryLimit)
+            (uniqueFor, orderingKey, batch) = (command.uniqueFor.stored, command.orderingKey, command.batch)
+        }
+    }
+
     private var rows: [(row: StoredCommand, payload: [UInt8], shard: Int)] = []
 
     mutating func append(_ row: StoredCommand, _ payload: [UInt8], shard: Int) { rows.append((row, payload, shard)) }
 
-    func write(to transaction: PostgreSQLTransaction) throws(StoreError) {
-        guard !rows.isEmpty else { return }
-        let commands = rows.map(\.row.command)
+    func insert(_ transaction: PostgreSQLTransaction) throws(StoreError) {
+        let groups = EqualRows(rows) { Shared($0.row.command) }
+        for (shared, rows) in groups.equal {
+            let commands = rows.map(\.row.command)
+            try transaction.write(
+                CommandSQL.insertEqualCommands, commands.map(\.id), rows.map(\.shard), commands.map(\.turn),
+                commands.map(\.uniqueKey), rows.map(\.row.digest), rows.map(\.payload), shared.type,
+                shared.destination, shared.limit, shared.createdAt, shared.isIdempotent, shared.retryLimit,
+                shared.uniqueFor, shared.orderingKey, shared.batch)
+        }
+        let others = groups.others
+        guard !others.isEmpty else { return }
+        let (commands, shared) = (others.map(\.row.command), others.map { Shared($0.row.command) })
         try transaction.write(
-            CommandSQL.insertCommands, commands.map(\.id), rows.map(\.shard), commands.map(\.turn),
-            commands.map(\.type),
-            commands.map(\.destination.text), commands.map(\.limit), commands.map(\.createdAt),
-            commands.map(\.idempotent), commands.map(\.retryLimit), commands.map(\.uniqueKey),
-            commands.map(\.uniqueFor.stored), rows.map(\.row.digest), commands.map(\.orderingKey),
-            commands.map(\.batch), rows.map(\.payload))
+            CommandSQL.insertCommands, commands.map(\.id), others.map(\.shard), commands.map(\.turn),
+            commands.map(\.uniqueKey), others.map(\.row.digest), others.map(\.payload), shared.map(\.type),
+            shared.map(\.destination), shared.map(\.limit), shared.map(\.createdAt), shared.map(\.isIdempotent),
+            shared.map(\.retryLimit), shared.map(\.uniqueFor), shared.map(\.orderingKey), shared.map(\.batch))
+    }
+}
+
+/// Rows in groups that are equal in some columns, whose values are sent once for a group. An element of an array costs the
+/// server about 0.5 µs, so that a row of 27 columns takes twice the time of one with five.
+private struct EqualRows<Row, Shared: Hashable> {
+    /// A statement costs about as much as this number of rows saves.
+    private static var minCount: Int { 32 }
+
+    private(set) var equal: [(shared: Shared, rows: [Row])] = []
+    /// Those that have too few equals.
+    private(set) var others: [Row] = []
+
+    init(_ rows: [Row], by shared: (Row) -> Shared) {
+        guard rows.count >= Self.minCount else {
+            others = rows
+            return
+        }
+        for (shared, rows) in Dictionary(grouping: rows, by: shared) {
+            if rows.count < Self.minCount { others += rows } else { equal.append((shared, rows)) }
+        }
     }
 }
 

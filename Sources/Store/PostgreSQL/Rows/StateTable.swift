@@ -21,20 +21,40 @@ enum StateTable: String, CaseIterable {
 
 /// The statements that read and write the rows of commands. Every look-up is by a primary key.
 enum CommandSQL {
-    /// The columns that ``StateTable`` changes, in the order of ``StateRows``.
+    /// The columns that ``StateTable`` changes.
     private static let state = [
         "qos", "status", "claim", "cancel_requested", "retries", "crashes", "suspect", "not_before", "deadline",
         "open_deadline", "key_is_free", "\"offset\"", "total", "seat", "epoch", "last", "reason", "updated_at",
         "dead_at",
         "relations",
     ]
-    private static let queue = ["id", "shard", "turn", "type", "destination", "rate_limit", "created_at"]
-    /// The types of both.
-    private static let types = [
-        "uuid", "int8", "int8", "text", "text", "text", "int8", "int8", "int8", "int8", "bool", "int8", "int8", "int8",
-        "int8", "int8", "int8", "bool", "int8", "int8", "int8", "int8", "int8", "text", "int8", "int8", "int8",
+    /// The columns of a table of states with their types, in the order of ``StateRows``: those that differ between rows, and
+    /// those that are often equal.
+    private static let differing = [
+        ("id", "uuid"), ("shard", "int8"), ("turn", "int8"), ("created_at", "int8"), ("last", "int8"),
     ]
-    private static let arrays = types.enumerated().map { "$\($0.offset + 1)::\($0.element)[]" }.joined(separator: ", ")
+    private static let shared = [
+        ("type", "text"), ("destination", "text"), ("rate_limit", "text"), ("qos", "int8"), ("status", "int8"),
+        ("claim", "int8"), ("cancel_requested", "bool"), ("retries", "int8"), ("crashes", "int8"), ("suspect", "int8"),
+        ("not_before", "int8"), ("deadline", "int8"), ("open_deadline", "int8"), ("key_is_free", "bool"),
+        ("\"offset\"", "int8"), ("total", "int8"), ("seat", "int8"), ("epoch", "int8"), ("reason", "text"),
+        ("updated_at", "int8"), ("dead_at", "int8"), ("relations", "int8"),
+    ]
+    private static let differingOfCommand = [
+        ("id", "uuid"), ("shard", "int8"), ("turn", "int8"), ("unique_key", "text"), ("fingerprint", "bytea"),
+        ("payload", "bytea"),
+    ]
+    private static let sharedOfCommand = [
+        ("type", "text"), ("destination", "text"), ("rate_limit", "text"), ("created_at", "int8"),
+        ("idempotent", "bool"), ("retry_limit", "int8"), ("unique_for", "int8"), ("ordering_key", "text"),
+        ("batch", "uuid"),
+    ]
+
+    /// Columns as arrays, which are the first parameters.
+    private static func arrays(_ columns: [(name: String, type: String)]) -> String {
+        let arrays = columns.enumerated().map { "$\($0.offset + 1)::\($0.element.type)[]" }.joined(separator: ", ")
+        return "unnest(\(arrays)) w(\(columns.map(\.name).joined(separator: ", ")))"
+    }
 
     /// Of `c` and `s`, for ``StoredCommand/init(_:)``.
     static let columns =
@@ -68,24 +88,49 @@ enum CommandSQL {
     // MARK: Writes
 
     /// `ended` has no columns of the queue.
-    private static func columns(of table: StateTable) -> [String] {
-        (table == .ended ? Array(queue.prefix(3)) : queue) + state
+    private static func has(_ column: String, _ table: StateTable) -> Bool {
+        table != .ended || !["type", "destination", "rate_limit", "created_at"].contains(column)
+    }
+
+    private static func insert(
+        _ name: String, into table: String, _ columns: [(name: String, type: String)],
+        where isIncluded: (String) -> Bool = { _ in true }
+    ) -> PostgreSQLStatement {
+        let names = columns.map(\.name).filter(isIncluded).joined(separator: ", ")
+        return PostgreSQLStatement(name, "INSERT INTO \(table)(\(names)) SELECT \(names) FROM \(arrays(columns))")
+    }
+
+    /// - Parameter shared: columns that are one parameter each.
+    private static func insertEqual(
+        _ name: String, into table: String, _ differing: [(name: String, type: String)],
+        _ shared: [(name: String, type: String)], where isIncluded: (String) -> Bool = { _ in true }
+    ) -> PostgreSQLStatement {
+        let arrays = differing.map(\.name).map { (name: $0, value: "w.\($0)") }
+        let once = shared.enumerated().map { index, column in
+            (name: column.name, value: "$\(differing.count + index + 1)::\(column.type)")
+        }
+        let columns = (arrays + once).filter { isIncluded($0.name) }
+        return PostgreSQLStatement(
+            name,
+            """
+            INSERT INTO \(table)(\(columns.map(\.name).joined(separator: ", ")))
+            SELECT \(columns.map(\.value).joined(separator: ", ")) FROM \(self.arrays(differing))
+            """)
     }
 
     static let insert: [StateTable: PostgreSQLStatement] = byTable { table in
-        let names = columns(of: table).joined(separator: ", ")
-        return PostgreSQLStatement(
-            "insert-\(table.rawValue)",
-            """
-            INSERT INTO \(table.rawValue)(\(names)) SELECT \(names) FROM unnest(\(arrays)) w(\((queue + state).joined(separator: ", ")))
-            """)
+        insert("insert-\(table.rawValue)", into: table.rawValue, differing + shared) { has($0, table) }
+    }
+    /// For rows that are equal in the shared columns.
+    static let insertEqual: [StateTable: PostgreSQLStatement] = byTable { table in
+        insertEqual("insert-equal-\(table.rawValue)", into: table.rawValue, differing, shared) { has($0, table) }
     }
     static let update: [StateTable: PostgreSQLStatement] = byTable { table in
         let changes = state.map { "\($0) = w.\($0)" }.joined(separator: ", ")
         return PostgreSQLStatement(
             "update-\(table.rawValue)",
             """
-            UPDATE \(table.rawValue) r SET \(changes) FROM unnest(\(arrays)) w(\((queue + state).joined(separator: ", ")))
+            UPDATE \(table.rawValue) r SET \(changes) FROM \(arrays(differing + shared))
             WHERE r.id = w.id AND r.id = ANY($1::uuid[])
             """)
     }
@@ -99,14 +144,9 @@ enum CommandSQL {
         Dictionary(uniqueKeysWithValues: StateTable.allCases.map { ($0, statement($0)) })
     }
 
-    static let insertCommands = PostgreSQLStatement(
-        "insert-commands",
-        """
-        INSERT INTO command(id, shard, turn, type, destination, rate_limit, created_at, idempotent, retry_limit, unique_key,
-            unique_for, fingerprint, ordering_key, batch, payload)
-        SELECT * FROM unnest($1::uuid[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::bool[],
-            $9::int8[], $10::text[], $11::int8[], $12::bytea[], $13::text[], $14::uuid[], $15::bytea[])
-        """)
+    static let insertCommands = insert("insert-commands", into: "command", differingOfCommand + sharedOfCommand)
+    static let insertEqualCommands = insertEqual(
+        "insert-equal-commands", into: "command", differingOfCommand, sharedOfCommand)
 }
 
 extension StoredCommand {
