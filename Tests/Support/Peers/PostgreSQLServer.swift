@@ -217,7 +217,8 @@ package final class PostgreSQLServer: Sendable {
             .split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    private static func command(_ arguments: [String]) -> [String] {
+    /// As another user where the tests run as root.
+    package static func command(_ arguments: [String]) -> [String] {
         guard geteuid() == 0, let setpriv = program("setpriv") else { return arguments }
         return [setpriv, "--reuid=\(unprivileged)", "--regid=\(unprivileged)", "--clear-groups"] + arguments
     }

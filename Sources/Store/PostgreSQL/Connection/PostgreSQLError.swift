@@ -82,6 +82,10 @@ extension PostgreSQLError {
 
         init(_ report: ServerReport) {
             self.init(report.sqlState, function: report.function)
+            // PgBouncer reports all its errors by this code, in English (src/client.c).
+            if report.sqlState.text == "08P01", report.message.hasPrefix("unsupported startup parameter") {
+                self = Self.refusedSettings
+            }
             // The connection is gone for any reason.
             if report.closesConnection, code == .failed { self = Self.closed }
             if report.closesConnection, recovery == .repeatTransaction { recovery = .reconnect }
@@ -91,6 +95,11 @@ extension PostgreSQLError {
             (self.code, self.recovery, self.advice) = (code, recovery, advice)
         }
 
+        private static let refusedSettings = Meaning(
+            .unsuitable, .none,
+            "the URL leads to a pooler that refuses the settings of a session; have it ignore them (PgBouncer: "
+                + "ignore_startup_parameters = options), and give them to the role as “sluice store create” prints, or set "
+                + "store.direct to the URL of the server itself")
         private static let closed = Meaning(
             .unreachable, .reconnect, "try again; another host of the URL is used where there is one")
 
