@@ -195,7 +195,8 @@ struct PostgreSQLPlanTests {
         tables: Tables
     ) async throws {
         let hot: Set = [
-            "command-by-id", "bodies", "newest", "lock-shards", "delete-ready", "delete-running", "update-running",
+            "command-by-id", "claimed-by-id", "bodies", "newest", "lock-shards", "delete-ready", "delete-running",
+            "update-running",
             "insert-ready", "insert-running", "insert-ended", "insert-commands", "insert-equal-ready",
             "insert-equal-running", "insert-equal-ended", "insert-equal-commands", "add-transitions", "add-counts",
             "inbox-page", "inbox-take", "closure-nodes", "closure-commands", "closure-flows", "closure-lanes",

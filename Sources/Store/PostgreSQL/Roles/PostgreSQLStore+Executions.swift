@@ -56,8 +56,9 @@ extension PostgreSQLStore {
         let writes = writes()
         let now = clock.now()
         var preload = PostgreSQLChange.Preload()
-        preload.ids = Array(Set(writes.map(\.id)))
-        preload.bodies = Array(Set(writes.filter(\.isClaim).map(\.id)))
+        let claims = Set(writes.filter(\.isClaim).map(\.id))
+        (preload.ids, preload.bodies) = (Array(claims), Array(claims))
+        preload.claimed = Array(Set(writes.map(\.id)).subtracting(claims))
         preload.session = (seat, epoch)
         let shards = Set(writes.map { $0.id.shard(of: shardCount) })
         let (outcomes, effects) = try change(shards, loading: preload, timeout: attempt.timeout) {

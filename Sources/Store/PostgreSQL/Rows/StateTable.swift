@@ -67,10 +67,12 @@ enum CommandSQL {
     static let columnCount = 33
 
     /// The row of a command as `c`, and its state as `s`.
-    /// - Parameter id: an expression.
-    static func row(of id: String) -> String {
+    /// - Parameters:
+    ///   - id: an expression.
+    ///   - order: of the tables: the look-up ends at the first that has the row.
+    static func row(of id: String, in order: [StateTable] = StateTable.allCases) -> String {
         let names = state.joined(separator: ", ")
-        let tables = StateTable.allCases.map { "SELECT \(names) FROM \($0.rawValue) WHERE id = \(id)" }
+        let tables = order.map { "SELECT \(names) FROM \($0.rawValue) WHERE id = \(id)" }
         return """
             JOIN LATERAL (SELECT * FROM command WHERE id = \(id) LIMIT 1) c ON true
             JOIN LATERAL (\(tables.joined(separator: " UNION ALL ")) LIMIT 1) s ON true
@@ -79,6 +81,12 @@ enum CommandSQL {
 
     static let byID = PostgreSQLStatement(
         "command-by-id", "SELECT \(columns) FROM unnest($1::uuid[]) w(id) \(row(of: "w.id"))")
+    /// For commands that a worker has claimed.
+    static let byClaimedID = PostgreSQLStatement(
+        "claimed-by-id",
+        """
+        SELECT \(columns) FROM unnest($1::uuid[]) w(id) \(row(of: "w.id", in: [.running, .ended, .parked, .ready]))
+        """)
     static let byTurn = PostgreSQLStatement(
         "command-by-turn",
         """

@@ -8,6 +8,8 @@ final class PostgreSQLChange {
     struct Preload {
         /// Commands, with their states.
         var ids: [CommandID] = []
+        /// The same for those that a worker has probably claimed.
+        var claimed: [CommandID] = []
         /// Commands whose payloads and checkpoints are read too.
         var bodies: [CommandID] = []
         /// A worker whose session is looked up.
@@ -69,13 +71,17 @@ final class PostgreSQLChange {
         var hasHost = true
         let timeout = max((transaction.deadline - .now).milliseconds * 3 / 4, 1)
         var found: [StoredCommand] = []
+        // A statement costs about 20 µs also where it looks for nothing.
+        let lookUps = [(CommandSQL.byID, preload.ids), (CommandSQL.byClaimedID, preload.claimed)].filter { lookUp in
+            !lookUp.1.isEmpty
+        }
         try transaction.pipeline {
             $0.append(Self.lockTimeout, "\(timeout)ms")
             $0.append(Self.lock, numbers)
             $0.append(Self.newest, numbers, host?.id, host?.inode)
-            $0.append(CommandSQL.byID, preload.ids)
-            $0.append(Self.bodies, preload.bodies)
+            for (statement, ids) in lookUps { $0.append(statement, ids) }
             if let session { $0.append(Self.session, session.seat, session.epoch) }
+            if !preload.bodies.isEmpty { $0.append(Self.bodies, preload.bodies) }
         } read: { (results, first) throws(StoreError) in
             let newest = results.take(first + 2).rows { row in
                 (shard: row[0] as Int?, number: row[1] as Int64, hasHost: row[2] as Bool?)
@@ -84,16 +90,24 @@ final class PostgreSQLChange {
             shards = newest.compactMap { row in
                 row.shard.map { PostgreSQLShard($0, transaction, newest: row.number, store: store) }
             }.sorted { $0.number < $1.number }
-            found = try results.take(first + 3).rows { row throws(StoreError) in try StoredCommand(row) }
-            let read = results.take(first + 4).rows { row in
+            var next = first + 3
+            for _ in lookUps {
+                found += try results.take(next).rows { row throws(StoreError) in try StoredCommand(row) }
+                next += 1
+            }
+            if session != nil {
+                hasSession = results.take(next).count > 0
+                next += 1
+            }
+            if preload.bodies.isEmpty { return }
+            let read = results.take(next).rows { row in
                 (row[0] as CommandID, (payload: row[1] as [UInt8], checkpoint: row[2] as [UInt8]?))
             }
             bodies = Dictionary(read) { first, _ in first }
-            if session != nil { hasSession = results.take(first + 5).count > 0 }
         }
         if let host, !hasHost { throw try host.loss(transaction, of: store.pool.name) }
         for shard in shards {
-            let own = preload.ids.filter { $0.shard(of: store.shardCount) == shard.number }
+            let own = (preload.ids + preload.claimed).filter { $0.shard(of: store.shardCount) == shard.number }
             shard.know(own, found.filter { $0.id.shard(of: store.shardCount) == shard.number })
         }
     }
