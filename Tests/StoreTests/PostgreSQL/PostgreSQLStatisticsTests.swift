@@ -88,16 +88,38 @@ struct PostgreSQLStatisticsTests {
             "\(statistics.relationMisses) of \(statistics.relationLoads)")
     }
 
-    @Test func `the ends of commands with ordering keys read nothing beyond what they read in advance`() async throws {
-        let (before, after) = try await store { store, _ in
-            let drafts = (0..<200).map { index in CommandDraft.noop.with { $0.orderingKey = "key \(index % 20)" } }
-            for result in store.submit(drafts, allowUnknownTypes: false) { _ = try result.get() }
+    @Test func `commits of ordering keys read nothing beyond what they read in advance`() async throws {
+        let (before, submitted, after) = try await store { store, _ in
             let before = try #require(store.statistics)
+            // The second half comes behind commands of the first that wait.
+            for _ in 1...2 {
+                let drafts = (0..<100).map { index in CommandDraft.noop.with { $0.orderingKey = "key \(index % 20)" } }
+                for result in store.submit(drafts, allowUnknownTypes: false) { _ = try result.get() }
+            }
+            let submitted = try #require(store.statistics)
             _ = try Self.drain(store)
-            return (before, try #require(store.statistics))
+            return (before, submitted, try #require(store.statistics))
         }
-        #expect(after.relationLoads - before.relationLoads >= 10)
+        // Locks, keys, relations and the end of each commit; the limits and the types.
+        #expect(submitted.roundTrips - before.roundTrips <= 2 * 6)
+        #expect(after.relationLoads - submitted.relationLoads >= 10)
         #expect(after.relationMisses == before.relationMisses)
+    }
+
+    @Test func `an urgent command raises those that have its key and wait for it, also in the commit of a submit`()
+        async throws
+    {
+        let urgent = CommandDraft.noop.with { ($0.orderingKey, $0.qos) = ("key", .userInitiated) }
+        let qualities = try await store { store, _ in
+            var ids: [CommandID] = []
+            for draft in [1, 1, 3].map({ Array(repeating: urgent.with { $0.qos = .background }, count: $0) }) {
+                ids += try store.submit(draft, allowUnknownTypes: false).map { try $0.get().id }
+            }
+            let last = [urgent.with { $0.qos = .background }, urgent, urgent.with { $0.qos = .utility }]
+            ids += try store.submit(last, allowUnknownTypes: false).map { try $0.get().id }
+            return try ids.map { try store.command($0)?.qos }
+        }
+        #expect(qualities == Array(repeating: .userInitiated, count: 7) + [.utility])
     }
 
     @Test func `the age of the oldest transaction is that of another session`() async throws {

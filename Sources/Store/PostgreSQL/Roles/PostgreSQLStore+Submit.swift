@@ -57,7 +57,13 @@ extension PostgreSQLStore {
             do throws(StoreError) {
                 let (made, effects) = try change(Set(shards)) { change throws(StoreError) in
                     results = Array(repeating: .failure(Self.notProcessed), count: drafts.count)
-                    for (shard, positions) in Dictionary(grouping: drafts.indices, by: { shards[$0] }) {
+                    let byShard = Dictionary(grouping: drafts.indices, by: { shards[$0] })
+                    var closure = SubmitClosure()
+                    for (shard, positions) in byShard {
+                        closure.add(positions.lazy.map { drafts[$0].draft }, to: try change.shard(shard))
+                    }
+                    try closure.load(change.transaction, shardCount: shardCount)
+                    for (shard, positions) in byShard {
                         let own = try change.shard(shard).insert(positions.map { drafts[$0] }, now: now)
                         for (position, result) in zip(positions, own) { results[position] = result }
                     }

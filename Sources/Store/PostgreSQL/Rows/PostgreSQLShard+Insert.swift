@@ -18,6 +18,7 @@ extension PostgreSQLShard {
     /// Inserts drafts of this shard. A refused draft does not affect the others.
     func insert(_ drafts: [PendingDraft], now: Timestamp) throws(StoreError) -> [Result<Submission, StoreError>] {
         try loadHolders(of: drafts.compactMap(\.draft.unique))
+        try loadKeys(of: drafts.map(\.draft))
         var parts: [CommandID: BatchPart?] = [:]
         var results: [Result<Submission, StoreError>] = []
         for pending in drafts {
@@ -48,6 +49,13 @@ extension PostgreSQLShard {
             results.append(result.with(draft.qos, for: submitted))
         }
         return results
+    }
+
+    /// Unless the transaction has read them for all its shards.
+    private func loadKeys(of drafts: [CommandDraft]) throws(StoreError) {
+        var closure = SubmitClosure()
+        closure.add(drafts, to: self)
+        try closure.load(transaction, shardCount: store.shardCount)
     }
 
     /// The answer to a draft whose unique key is held; nil where the key is free.
@@ -120,6 +128,7 @@ extension PostgreSQLShard {
         let draft = plan.draft
         if let found = try existing(draft, digest, at: now) { return found.map { FlowSubmission(submission: $0) } }
         let turn = self.turn + 1
+        try loadKeys(of: [draft])
         var rows = self
         let waits =
             try draft.orderingKey.map { key throws(StoreError) in

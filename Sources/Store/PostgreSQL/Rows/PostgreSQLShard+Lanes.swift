@@ -38,7 +38,9 @@ extension PostgreSQLShard {
         return found?.lane
     }
 
+    /// Takes in the row of a key, before its first waiters.
     func know(_ lane: LaneRow, isOrdered: Bool) {
+        knownWaiters[lane.key] = KnownRange(max: RelationClosure.waiters(ofKeyWith: lane.limit)) { $0 }
         guard (lanes[lane.key] ?? nil) == nil else { return }
         lanes[lane.key] = lane
         orderedKeys[lane.key] = isOrdered
@@ -48,7 +50,7 @@ extension PostgreSQLShard {
     /// The rows of a key are about to be known: those that there are.
     func knowNothing(ofKey key: String) {
         if lanes[key] == nil { lanes[key] = .some(nil) }
-        knownWaiters[key] = KnownRange(max: RelationClosure.maxWaiters) { $0 }
+        knownWaiters[key] = KnownRange(max: RelationClosure.waiters(ofKeyWith: 1)) { $0 }
         firstWaiters[key] = nil
     }
 
@@ -122,6 +124,7 @@ extension PostgreSQLShard {
 
     func addWaiter(_ key: String, _ turn: Int64) throws(StoreError) {
         knownWaiters[key]?.save(turn)
+        knownTails[key]?.insert(turn)
         firstWaiters[key] = nil
         try transaction.write(Self.addWaiter, number, key, turn)
         let holder = (lanes[key] ?? nil)?.holder
@@ -132,6 +135,7 @@ extension PostgreSQLShard {
     }
 
     func removeWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool {
+        knownTails[key]?.remove(turn)
         if knownWaiters[key]?.knows(turn) == true {
             guard knownWaiters[key]?.remove(turn) == true else { return false }
             try transaction.write(Self.removeWaiter, number, key, turn)
@@ -153,6 +157,7 @@ extension PostgreSQLShard {
     }
 
     func isWaiter(_ key: String, _ turn: Int64) throws(StoreError) -> Bool {
+        if let known = knownTails[key]?.contains(turn) { return known }
         if let known = knownWaiters[key], known.knows(turn) { return known.rows.contains(turn) }
         return try transaction.read(Self.isWaiter, number, key, turn).count > 0
     }
@@ -162,11 +167,15 @@ extension PostgreSQLShard {
     }
 
     func waiters(_ key: String, after first: Int64, before turn: Int64, limit: Int) throws(StoreError) -> [Int64] {
-        try transaction.read(Self.waitersBetween, number, key, first, turn, limit).rows { row in row[0] as Int64 }
+        if let known = knownTails[key]?.turns(after: first, before: turn, limit: limit) { return known }
+        return try transaction.read(Self.waitersBetween, number, key, first, turn, limit).rows { row in
+            row[0] as Int64
+        }
     }
 
     func waiter(_ key: String, nearestBefore turn: Int64) throws(StoreError) -> Int64? {
-        try transaction.read(Self.nearestWaiter, number, key, turn).first { row in row[0] as Int64 }
+        if let known = knownTails[key]?.nearest(before: turn) { return known }
+        return try transaction.read(Self.nearestWaiter, number, key, turn).first { row in row[0] as Int64 }
     }
 
     // MARK: Checks

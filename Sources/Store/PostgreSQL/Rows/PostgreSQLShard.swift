@@ -40,6 +40,7 @@ final class PostgreSQLShard {
     var firstWaiters: [String: Int64?] = [:]
     /// By ordering key: turns.
     var knownWaiters: [String: KnownRange<Int64>] = [:]
+    var knownTails: [String: KnownTail] = [:]
     /// The shard has no cascade, and had none.
     var hasNoCascade = false
 

@@ -7,7 +7,10 @@ internal import Commands
 struct RelationClosure {
     /// Dependants of a parent, and waiters of a key, that are read.
     static let maxDependants = 256
-    static let maxWaiters = 8
+    private static let maxWaiters = 8
+
+    /// The waiters of a key that are read: those that may get it in one commit, and one to see whether others wait.
+    static func waiters(ofKeyWith limit: Int) -> Int { min(limit + 1, maxWaiters) }
 
     private var turns: [(shard: Int, turn: Int64)] = []
     private var keys: [(shard: Int, key: String)] = []
@@ -35,10 +38,11 @@ struct RelationClosure {
     private static let ofKeys = "unnest($3::int8[]::int2[], $4::text[]) k(shard, key)"
     /// The commands that have had a key are not stepped over.
     private static let waitersOf = """
-        LEFT JOIN LATERAL (SELECT \(PostgreSQLShard.newestHolder) AS holder FROM lane l
-            WHERE l.shard = k.shard AND l.key = k.key AND l.is_ordered LIMIT 1) l
+        LEFT JOIN LATERAL (SELECT l.max,
+                CASE WHEN l.is_ordered THEN \(PostgreSQLShard.newestHolder) END AS holder FROM lane l
+            WHERE l.shard = k.shard AND l.key = k.key LIMIT 1) l
         ON true JOIN LATERAL (SELECT turn FROM waiter x WHERE x.shard = k.shard AND x.key = k.key
-        AND x.turn > coalesce(l.holder, 0) ORDER BY turn LIMIT \(maxWaiters)) n ON true
+        AND x.turn > coalesce(l.holder, 0) ORDER BY turn LIMIT least(coalesce(l.max, 1) + 1, \(maxWaiters))) n ON true
         """
     private static let nextWaiters = "\(ofKeys) \(waitersOf)"
     private static let nextDependants = """
@@ -80,14 +84,16 @@ struct RelationClosure {
         FROM (SELECT w.shard, n.flow FROM \(nextFlows) UNION SELECT w.shard, w.turn FROM \(changed)) r
         JOIN LATERAL (SELECT * FROM flow x WHERE x.shard = r.shard AND x.turn = r.flow LIMIT 1) f ON true
         """)
-    private static let lanes = PostgreSQLStatement(
+    /// Of shards and keys.
+    static let lanes = PostgreSQLStatement(
         "closure-lanes",
         """
         SELECT l.key, l.max, l.open, \(PostgreSQLShard.newestHolder), l.is_ordered, l.shard
         FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
         JOIN LATERAL (SELECT * FROM lane x WHERE x.shard = k.shard AND x.key = k.key LIMIT 1) l ON true
         """)
-    private static let waiters = PostgreSQLStatement(
+    /// Of shards and keys.
+    static let waiters = PostgreSQLStatement(
         "closure-waiters",
         """
         SELECT k.key, n.turn, k.shard FROM unnest($1::int8[]::int2[], $2::text[]) k(shard, key)
@@ -138,14 +144,7 @@ struct RelationClosure {
             for flow in results.take(first + 3).rows({ row in (row: FlowRow(row), shard: row[5] as Int) }) {
                 byNumber[flow.shard]?.know(flow.row)
             }
-            let lanes = results.take(first + 4).rows { row in
-                (row: LaneRow(row), isOrdered: row[4] as Bool, shard: row[5] as Int)
-            }
-            for lane in lanes { byNumber[lane.shard]?.know(lane.row, isOrdered: lane.isOrdered) }
-            let waiters = results.take(first + 5).rows { row in
-                (key: row[0] as String, turn: row[1] as Int64, shard: row[2] as Int)
-            }
-            for waiter in waiters { byNumber[waiter.shard]?.knowWaiter(waiter.key, waiter.turn) }
+            Self.know(lanes: results.take(first + 4), waiters: results.take(first + 5), byNumber)
             let parts = try results.take(first + 6).rows { row throws(StoreError) in
                 (row: try BatchPart(row), shard: row[6] as Int)
             }
@@ -155,50 +154,14 @@ struct RelationClosure {
             for shard in shards { shard.hasNoCascade = !left.contains(shard.number) }
         }
     }
-}
 
-/// The first rows of an ordered range that a transaction knows, such as the dependants of a parent.
-struct KnownRange<Element> {
-    private(set) var rows: [Element] = []
-    /// Whether the range has no other rows.
-    private(set) var isComplete = true
-    private let max: Int
-    private let position: (Element) -> Int64
-
-    /// - Parameter max: rows that were asked for: as many may have more behind them.
-    init(max: Int, position: @escaping (Element) -> Int64) {
-        self.max = max
-        self.position = position
-    }
-
-    /// Adds the next row of a read.
-    mutating func know(_ row: Element) {
-        rows.append(row)
-        if rows.count >= max { isComplete = false }
-    }
-
-    /// Whether it is known which rows there are at a position.
-    func knows(_ position: Int64) -> Bool {
-        isComplete || rows.last.map { position <= self.position($0) } ?? false
-    }
-
-    /// The rows behind a position, at most `limit`; nil where they are not all known.
-    func rows(after position: Int64, limit: Int) -> [Element]? {
-        let found = rows.drop { self.position($0) <= position }.prefix(limit)
-        return isComplete || found.count == limit ? Array(found) : nil
-    }
-
-    mutating func remove(_ position: Int64) -> Bool {
-        guard let index = rows.firstIndex(where: { self.position($0) == position }) else { return false }
-        rows.remove(at: index)
-        return true
-    }
-
-    /// Replaces the row at the position of this one, or inserts it.
-    mutating func save(_ row: Element) {
-        let place = position(row)
-        guard knows(place) else { return }
-        _ = remove(place)
-        rows.insert(row, at: rows.firstIndex { position($0) > place } ?? rows.count)
+    /// Takes in the results of ``lanes`` and ``waiters``.
+    static func know(
+        lanes: consuming PostgreSQLResult, waiters: consuming PostgreSQLResult, _ shards: [Int: PostgreSQLShard]
+    ) {
+        let lanes = lanes.rows { row in (row: LaneRow(row), isOrdered: row[4] as Bool, shard: row[5] as Int) }
+        for lane in lanes { shards[lane.shard]?.know(lane.row, isOrdered: lane.isOrdered) }
+        let waiters = waiters.rows { row in (key: row[0] as String, turn: row[1] as Int64, shard: row[2] as Int) }
+        for waiter in waiters { shards[waiter.shard]?.knowWaiter(waiter.key, waiter.turn) }
     }
 }
