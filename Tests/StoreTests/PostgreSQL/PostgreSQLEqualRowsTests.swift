@@ -29,7 +29,7 @@ struct PostgreSQLEqualRowsTests {
 
     private static let anyID = CommandID()
 
-    /// What is the same in two stores.
+    /// The commands without the values that differ between two stores.
     private static func facts(of ids: [CommandID], in store: PostgreSQLStore) throws -> [Command] {
         try ids.map { id in
             var command = try #require(try store.command(id))
