@@ -31,14 +31,6 @@ struct BacklogCursors: Sendable {
         var since: MonotonicTime
     }
 
-    /// A source that may be read now.
-    struct Opening {
-        var source: Source
-        var afterTurn: Int64
-        /// Rows to read at least.
-        var stride: Int
-    }
-
     /// The result of reading a source.
     struct Reading {
         /// The turn behind which it was read.
@@ -65,14 +57,13 @@ struct BacklogCursors: Sendable {
         case last
     }
 
-    private var cursors: [Source: Cursor] = [:]
-    /// Shards in which each key has a cursor.
-    private var shards: [ReadyKey: Set<Int>] = [:]
-    /// Sources to be looked at, because they are new, have moved, or memory holds less of them.
-    private var open: Set<Source> = []
-    /// The same of other destinations, by urgency: they are looked at when no source before them is to be read. A new
+    /// By key and shard.
+    private var cursors: [ReadyKey: [Int: Cursor]] = [:]
+    /// Keys to be looked at, because a source of theirs is new or has moved, or memory holds less of them.
+    private var open: Set<ReadyKey> = []
+    /// The same of other destinations, by urgency: they are looked at when no key before them is to be read. A new
     /// coordinator beside 20,000 destinations reads them for seconds, and must not begin with dead ones.
-    private var postponed: [Urgency: Set<Source>] = [:]
+    private var postponed: [Urgency: Set<ReadyKey>] = [:]
     private var reading = 0
     private var unrunnable: [Source: Unrunnable] = [:]
 
@@ -83,40 +74,45 @@ struct BacklogCursors: Sendable {
     private static let maxStride = 4096
     /// Sources that are read at a time. More would delay the commands that hints tell of.
     private static let maxReading = 64
+    /// Commands of a source that memory is to hold at least, because each read takes time too.
+    private static let minShare = 4
 
     // MARK: Sources
+
+    private subscript(source: Source) -> Cursor? {
+        get { cursors[source.key]?[source.shard] }
+        set {
+            cursors[source.key, default: [:]][source.shard] = newValue
+            if cursors[source.key]?.isEmpty == true { cursors[source.key] = nil }
+        }
+    }
 
     /// Workers can run a new type: commands that were passed over are read again.
     mutating func rereadUnrunnable() {
         unrunnable = [:]
-        for (source, cursor) in cursors where cursor.isUnrunnable { remove(source) }
+        for key in Array(cursors.keys) {
+            for (shard, cursor) in cursors[key] ?? [:] where cursor.isUnrunnable {
+                self[Source(shard: shard, key: key)] = nil
+            }
+        }
     }
 
     /// These shards are not read any more.
     mutating func remove(shards: Set<Int>) {
-        for source in cursors.keys where shards.contains(source.shard) { remove(source) }
+        for key in Array(cursors.keys) {
+            for shard in shards { self[Source(shard: shard, key: key)] = nil }
+        }
     }
 
     /// Memory holds less of the key.
-    mutating func lowered(_ key: ReadyKey) {
-        guard let shards = shards[key] else { return }
-        for shard in shards { open.insert(Source(shard: shard, key: key)) }
-    }
+    mutating func lowered(_ key: ReadyKey) { if cursors[key] != nil { open.insert(key) } }
 
     /// Commands of the shard were passed over.
     func hasUnrunnable(in shard: Int) -> Bool { unrunnable.keys.contains { $0.shard == shard } }
 
     private mutating func set(_ source: Source, _ cursor: Cursor) {
-        if cursors.updateValue(cursor, forKey: source) == nil { shards[source.key, default: []].insert(source.shard) }
-        open.insert(source)
-    }
-
-    private mutating func remove(_ source: Source) {
-        guard cursors.removeValue(forKey: source) != nil else { return }
-        open.remove(source)
-        for urgency in postponed.keys { postponed[urgency]?.remove(source) }
-        shards[source.key]?.remove(source.shard)
-        if shards[source.key]?.isEmpty == true { shards[source.key] = nil }
+        self[source] = cursor
+        open.insert(source.key)
     }
 
     /// A sweep found ready commands of these keys in a shard: each is read from its oldest, or from behind
@@ -128,18 +124,15 @@ struct BacklogCursors: Sendable {
             if source.shard != shard { return true }
             let isRecent = keys.contains(source.key) && now - unrunnable.since <= Self.unrunnableTimeout
             // The minute begins with a reading from the start.
-            if !isRecent { cursors[source]?.isUnrunnable = false }
+            if !isRecent { self[source]?.isUnrunnable = false }
             return isRecent
         }
         for key in keys {
             let source = Source(shard: shard, key: key)
-            if cursors[source] == nil {
-                set(source, Cursor(afterTurn: unrunnable[source]?.upTo ?? 0, isUnrunnable: true))
-                let urgency = urgency(key)
-                guard urgency != .first else { continue }
-                open.remove(source)
-                postponed[urgency, default: []].insert(source)
-            }
+            guard self[source] == nil else { continue }
+            self[source] = Cursor(afterTurn: unrunnable[source]?.upTo ?? 0, isUnrunnable: true)
+            let urgency = urgency(key)
+            if urgency == .first { open.insert(key) } else { postponed[urgency, default: []].insert(key) }
         }
     }
 
@@ -153,7 +146,7 @@ struct BacklogCursors: Sendable {
     /// Lets a source be read from a turn on, also where it is being read further on at this moment.
     private mutating func readAgain(_ source: Source, from turn: Int64) {
         let before = max(turn - 1, 0)
-        var cursor = cursors[source] ?? Cursor(afterTurn: .max)
+        var cursor = self[source] ?? Cursor(afterTurn: .max)
         guard before < cursor.afterTurn else { return }
         cursor.afterTurn = before
         cursor.isUnrunnable = false
@@ -162,30 +155,41 @@ struct BacklogCursors: Sendable {
 
     // MARK: Reading
 
-    var hasOpenings: Bool { !open.isEmpty || postponed.contains { !$0.value.isEmpty } }
-
-    /// A source to be looked at. One that is not read now comes up again by ``lowered(_:)``. Nil where there
-    /// is none, or where ``maxReading`` are being read.
-    mutating func takeOpening() -> Opening? {
-        while reading < Self.maxReading,
-            let source = open.popFirst() ?? postponed[.second]?.popFirst() ?? postponed[.last]?.popFirst()
-        {
-            guard let cursor = cursors[source], !cursor.isReading else { continue }
-            return Opening(source: source, afterTurn: cursor.afterTurn, stride: cursor.stride)
-        }
-        return nil
+    /// A key to be looked at, which comes up again by ``lowered(_:)``. Nil where there is none, or where ``maxReading`` sources
+    /// are being read.
+    mutating func takeKey() -> ReadyKey? {
+        guard reading < Self.maxReading else { return nil }
+        return open.popFirst() ?? postponed[.second]?.popFirst() ?? postponed[.last]?.popFirst()
     }
 
-    /// The source is being read.
-    mutating func begin(_ source: Source) {
-        cursors[source]?.isReading = true
-        reading += 1
+    /// The reads of a key to start now. The sources share memory, and one is read when it has used half of its share: each
+    /// command is compared with the next ones of all other shards, and few rows are read that memory has no room for.
+    /// - Parameters:
+    ///   - limit: commands of the key that memory is to hold.
+    ///   - counts: commands of the key in memory, by shard.
+    mutating func begin(_ key: ReadyKey, limit: Int, counts: [Int]) -> [ReadyRead] {
+        guard let sources = cursors[key] else { return [] }
+        let share = max(limit / sources.count, Self.minShare)
+        var reads: [ReadyRead] = []
+        for (shard, cursor) in sources where !cursor.isReading && counts[shard] <= share / 2 {
+            guard reading < Self.maxReading else {
+                open.insert(key)
+                break
+            }
+            reads.append(
+                ReadyRead(
+                    shard: shard, key: key, afterTurn: cursor.afterTurn,
+                    limit: max(share - counts[shard], cursor.stride)))
+            cursors[key]?[shard]?.isReading = true
+            reading += 1
+        }
+        return reads
     }
 
     /// The source was read.
     mutating func end(_ source: Source, _ read: Reading, now: MonotonicTime) {
         reading -= 1
-        guard var cursor = cursors[source] else { return }
+        guard var cursor = self[source] else { return }
         cursor.isReading = false
         // A cursor that was moved meanwhile stays where it is: the rows are good, but do not say where to
         // continue.
@@ -198,12 +202,18 @@ struct BacklogCursors: Sendable {
             }
         }
         if !wasMoved { cursor.afterTurn = max(cursor.afterTurn, read.through ?? 0) }
-        if read.isEnd && !read.isRefused && !wasMoved { remove(source) } else { set(source, cursor) }
+        if read.isEnd && !read.isRefused && !wasMoved {
+            self[source] = nil
+            // The others have its share.
+            lowered(source.key)
+        } else {
+            set(source, cursor)
+        }
     }
 
     /// The source could not be read; the sweep will try again.
     mutating func fail(_ source: Source) {
         reading -= 1
-        remove(source)
+        self[source] = nil
     }
 }

@@ -60,22 +60,16 @@ extension Dispatcher {
     /// commands of each while these are few. With 256 alone, workers that ran 12,000 a second stood idle in
     /// every second report, because each answer of the store filled a sixth of their windows.
     package mutating func refills() -> [ReadyRead] {
-        guard !seats.isEmpty, backlog.hasOpenings else { return [] }
+        guard !seats.isEmpty else { return [] }
         let windows = seats.values.reduce(0) { $0 + $1.window }
         let keys = max(queue.keyCount, 1)
         queue.limit = max(min(max(minLimit, windows / keys), Self.maxInMemory / keys), 4)
         let limit = queue.limit
         var refills: [ReadyRead] = []
-        while let opening = backlog.takeOpening() {
-            let key = opening.source.key
-            let count = queue.count(of: key)
+        while let key = backlog.takeKey() {
             // It comes up again when the queue has less of it.
-            guard count <= limit / 2 else { continue }
-            // The shards share what is missing; a shard alone may fill it.
-            let share = max((limit - count) / min(shardCount, 8), limit / 32, opening.stride, 1)
-            refills.append(
-                ReadyRead(shard: opening.source.shard, key: key, afterTurn: opening.afterTurn, limit: share))
-            backlog.begin(opening.source)
+            guard queue.count(of: key) <= limit / 2 else { continue }
+            refills += backlog.begin(key, limit: limit, counts: queue.counts(of: key))
         }
         return refills
     }

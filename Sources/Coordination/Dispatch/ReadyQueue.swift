@@ -152,6 +152,15 @@ package struct ReadyQueue: Sendable {
     /// Destinations, qualities of service and rate limits that have commands.
     package var keyCount: Int { keyCounts.count }
     package func count(of key: ReadyKey) -> Int { keyCounts[key] ?? 0 }
+    /// The commands of a key, by shard.
+    func counts(of key: ReadyKey) -> [Int] {
+        var counts = Array(repeating: 0, count: shardCount)
+        for number in subQueues(of: key.destination, key.qos.serviceClass) where contents[number].subQueue.key == key {
+            for shard in counts.indices { counts[shard] += contents[number].heaps[shard].count }
+        }
+        return counts
+    }
+
     package func contains(_ id: CommandID) -> Bool { subQueues[id] != nil }
 
     package func count(_ destination: Destination, _ serviceClass: ServiceClass) -> Int {

@@ -170,15 +170,53 @@ import Wire
         var dispatcher = dispatcher()
         let key = ReadyKey(destination: .none, qos: .default)
         dispatcher.found([key], shard: 3)
-        let refill = try #require(dispatcher.refills().first)
-        #expect(refill.shard == 3)
-        #expect(refill.afterTurn == 0)
-        #expect(value(dispatcher.refills()).isEmpty, "one read at a time")
-        dispatcher.refilled(refill, (1...refill.limit).map { ready(Int64($0), shard: 3) })
+        dispatcher.found([key], shard: 5)
+        let both = dispatcher.refills()
+        #expect(Set(both.map(\.shard)) == [3, 5])
+        #expect(both.map(\.afterTurn) == [0, 0])
+        #expect(both.map(\.limit) == [128, 128], "the shards share what is missing")
+        #expect(value(dispatcher.refills()).isEmpty, "one read of a shard at a time")
+        dispatcher.refilled(both[0], (1...128).map { ready($0, shard: UInt8(both[0].shard)) })
+        #expect(value(dispatcher.refills()).isEmpty, "the shard has its share")
+        dispatcher.refilled(both[1], [])
+        // The other shard has come to its end: this one fills memory alone.
         let next = try #require(dispatcher.refills().first)
-        #expect(next.afterTurn == Int64(refill.limit))
+        #expect(next.shard == both[0].shard && next.afterTurn == 128 && next.limit == 128)
         dispatcher.refilled(next, [])
         #expect(value(dispatcher.refills()).isEmpty)
+    }
+
+    @Test func `the shards of a key are read with few rows more than they have, the oldest first`() {
+        let count = 64
+        var dispatcher = Dispatcher(shardCount: count, links: LinkAdmission())
+        let hello = Hello(
+            pid: 1, startTime: 1, bootID: "b", concurrency: 128, types: ["noop"], executing: [])
+        dispatcher.workerJoined(WorkerRecord(seat: 0, epoch: 1, hello: hello))
+        let key = ReadyKey(destination: .none, qos: .default)
+        // The last shard has ten times as many as the others.
+        var left = (0..<count).map { shard in
+            (0..<(shard == count - 1 ? 1000 : 100)).map { ready(Int64($0 * count + shard + 1), shard: UInt8(shard)) }
+        }
+        let all = left.reduce(0) { $0 + $1.count }
+        for shard in 0..<count { dispatcher.found([key], shard: shard) }
+        var (rows, reads, ended, oldest) = (0, 0, 0, 0)
+        for _ in 0..<all where ended < all {
+            for refill in dispatcher.refills() {
+                let found = Array(left[refill.shard].drop { $0.turn <= refill.afterTurn }.prefix(refill.limit))
+                (rows, reads) = (rows + found.count, reads + 1)
+                dispatcher.refilled(refill, found)
+            }
+            for id in dispatcher.dispatch(at: at, now: .zero).flatMap({ $0.offers.offers.map(\.id) }) {
+                let shard = id.shard(of: count)
+                if left[shard].first?.id == id { oldest += 1 }
+                left[shard].removeAll { $0.id == id }
+                ended += 1
+                dispatcher.transition(
+                    report(ready(Int64(id.high), shard: UInt8(shard)), .success), now: .zero)
+            }
+        }
+        #expect(ended == all && oldest == all)
+        #expect(rows < all * 3 / 2 && reads < all / 2, "\(rows) rows in \(reads) reads")
     }
 
     /// Answers all refills from `backlog`.
@@ -253,7 +291,9 @@ import Wire
         let key = ReadyKey(destination: .none, qos: .default)
         dispatcher.found([key], shard: 0)
         let first = try #require(dispatcher.refills().first)
-        dispatcher.refilled(first, (1...first.limit).map { ready(Int64($0) + 100) })
+        let rows = (1...first.limit).map { ready(Int64($0) + 100) }
+        dispatcher.refilled(first, rows)
+        for row in rows.prefix(200) { dispatcher.transition(report(row, .success), now: .zero) }
         let second = try #require(dispatcher.refills().first)
         #expect(second.afterTurn > 100)
         // An older command has to leave memory while the store answers.
