@@ -83,5 +83,12 @@ protocol RelationRows {
     mutating func cascade(of turn: Int64, _ step: CascadeRow.Step) throws(StoreError) -> CascadeRow?
     /// Inserts or replaces a cascade.
     mutating func save(_ cascade: CascadeRow) throws(StoreError)
-    mutating func remove(_ cascade: CascadeRow) throws(StoreError)
+    /// Removes the next cascades, which the transaction goes on with.
+    mutating func takeCascades(_ maxCount: Int) throws(StoreError) -> [CascadeRow]
+    /// The transaction goes on with these, the last one first. Default: nothing is read in advance.
+    mutating func prepare(_ next: ArraySlice<CascadeRow>) throws(StoreError)
+}
+
+extension RelationRows {
+    mutating func prepare(_ next: ArraySlice<CascadeRow>) throws(StoreError) {}
 }

@@ -47,8 +47,9 @@ struct Settlements<Rows: RelationRows> {
             for (batch, change) in rows.changes.takeMembers() {
                 try BatchPart.count(change, of: batch, shard: shard, &rows)
             }
-            if left > 0, let next = work.popLast() {
-                try perform(next)
+            if left > 0, !work.isEmpty {
+                try rows.prepare(work.suffix(64))
+                try perform(work.removeLast())
             } else if !satisfied.isEmpty {
                 try releaseSatisfied()
             } else if !flowChanges.isEmpty {
@@ -68,10 +69,7 @@ struct Settlements<Rows: RelationRows> {
     mutating func runPostponed() throws(StoreError) {
         while left > 0 {
             // Several at once, so that a flow is counted once for all of them.
-            while work.count < 64, let next = try rows.cascade() {
-                try rows.remove(next)
-                work.append(next)
-            }
+            work = try rows.takeCascades(64)
             if work.isEmpty { break }
             try run()
         }

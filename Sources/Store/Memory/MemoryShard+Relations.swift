@@ -43,11 +43,12 @@ extension MemoryShard: RelationRows {
         cascades.first { $0.turn == turn && $0.step == step }
     }
     mutating func save(_ cascade: CascadeRow) {
-        remove(cascade)
+        cascades.removeAll { $0.turn == cascade.turn && $0.step == cascade.step }
         cascades.append(cascade)
     }
-    mutating func remove(_ cascade: CascadeRow) {
-        cascades.removeAll { $0.turn == cascade.turn && $0.step == cascade.step }
+    mutating func takeCascades(_ maxCount: Int) -> [CascadeRow] {
+        defer { cascades.removeFirst(min(maxCount, cascades.count)) }
+        return Array(cascades.prefix(maxCount))
     }
 
     // MARK: Inserts

@@ -62,6 +62,13 @@ struct PostgreSQLPlanTests {
         _ = store.submit([child, late, .noop.with { $0.uniqueKey = "key" }], allowUnknownTypes: false)
         let draft = FlowDraft("flow", nodes: [FlowNode("a", .noop), FlowNode("b", .noop, after: ["a": .success])])
         let flow = try store.submit(FlowPlan(draft), allowUnknownTypes: false).submission.id
+        // Beyond what a transaction changes.
+        let nodes = ["a"] + (0..<1100).map { "b\($0)" }
+        let wide = FlowDraft("wide", nodes: nodes.map { FlowNode($0, .noop, after: $0 == "a" ? [:] : ["a": .success]) })
+        let id = try store.submit(FlowPlan(wide), allowUnknownTypes: false).submission.id
+        let root = try #require(store.flowNodes(id, after: 0, limit: 1).first)
+        _ = try store.cancel(root.command.id, reason: "not wanted")
+        while try store.settle(shard: id.shard(of: 4), limit: 1000).hasMore {}
         for shard in 0..<4 {
             for key in try store.readyKeys(shard: shard) {
                 let ready = try store.ready(shard: shard, key: key, afterTurn: 0, limit: 10)
@@ -124,7 +131,7 @@ struct PostgreSQLPlanTests {
             try connection.run(
                 """
                 CREATE TEMP TABLE \(rows) AS SELECT gen_random_uuid() AS id, (n % 4)::int2 AS shard, n::int8 AS n
-                FROM generate_series(1000, \(999 + kind.count)) n
+                FROM generate_series(10000, \(9999 + kind.count)) n
                 """)
             try connection.run(
                 """

@@ -61,6 +61,61 @@ struct PostgreSQLStatisticsTests {
             })
     }
 
+    /// Each node waits for all of the level before it.
+    private static func levels(_ count: Int, width: Int) -> FlowDraft {
+        let nodes = (0...count).flatMap { level in
+            (0..<(level == 0 ? 1 : width)).map { number in
+                let parents = (0..<(level == 0 ? 0 : level == 1 ? 1 : width)).map {
+                    ("node-\(level - 1)-\($0)", DependencyCondition.success)
+                }
+                return FlowNode("node-\(level)-\(number)", .noop, after: Dictionary(uniqueKeysWithValues: parents))
+            }
+        }
+        return FlowDraft("levels", nodes: nodes)
+    }
+
+    /// Each node has `width` others that wait for it.
+    private static func tree(depth: Int, width: Int) -> FlowDraft {
+        var nodes: [FlowNode] = []
+        func add(_ name: String, parent: String?, depth: Int) {
+            nodes.append(FlowNode(name, .noop, after: parent.map { [$0: .success] } ?? [:]))
+            guard depth > 0 else { return }
+            for number in 0..<width { add("\(name)-\(number)", parent: name, depth: depth - 1) }
+        }
+        add("node", parent: nil, depth: depth)
+        return FlowDraft("tree", nodes: nodes)
+    }
+
+    enum Shape: String, CaseIterable {
+        case chain, levels, tree, wideTree, star
+    }
+
+    @Test(arguments: Shape.allCases)
+    func `the commands that a cancelled one takes with it are read many levels at a time`(_ shape: Shape) async throws {
+        var draft =
+            switch shape {
+            case .chain: Self.chain(1500)
+            case .levels: Self.levels(60, width: 8)
+            case .tree: Self.tree(depth: 8, width: 2)
+            case .wideTree: Self.tree(depth: 2, width: 20)
+            case .star: Self.fan(700)
+            }
+        draft.stopsOnFailure = false
+        let flow = draft
+        let (left, roundTrips) = try await store { store, _ in
+            let id = try store.submit(FlowPlan(flow), allowUnknownTypes: false).submission.id
+            let root = try #require(store.flowNodes(id, after: 0, limit: 1).first).command.id
+            let before = try #require(store.statistics?.roundTrips)
+            _ = try store.cancel(root, reason: "no")
+            while try store.settle(shard: id.shard(of: store.shardCount), limit: 1000).hasMore {}
+            let roundTrips = try #require(store.statistics?.roundTrips) - before
+            return (try store.counts()[.blocked], roundTrips)
+        }
+        #expect(left == 0)
+        // A command of more than 16 others takes one of its own.
+        #expect(roundTrips < 60, "\(roundTrips) for \(flow.nodes.count) commands")
+    }
+
     @Test func `commits, their time and their round trips are counted`() async throws {
         let (before, after) = try await store { store, _ in
             let before = try #require(store.statistics)

@@ -112,9 +112,6 @@ extension PostgreSQLShard: RelationRows {
 
     // MARK: Dependencies
 
-    private static let dependants = Page(
-        "dependants", "parent, child, condition, state",
-        from: "dependency WHERE shard = $1 AND parent = $2 AND child > $3 ORDER BY child LIMIT $4", turn: "child")
     private static let dependencies = PostgreSQLStatement(
         "dependencies",
         """
@@ -137,9 +134,7 @@ extension PostgreSQLShard: RelationRows {
 
     func dependants(of parent: Int64, after child: Int64, limit: Int) throws(StoreError) -> [DependencyRow] {
         if let known = knownDependants[parent]?.rows(after: child, limit: limit) { return known }
-        return try page(Self.dependants, of: parent, after: child, limit: limit) { row throws(StoreError) in
-            try DependencyRow(row)
-        }
+        return try DependantLevels.page(of: parent, after: child, limit: limit, in: self)
     }
 
     func dependencies(of child: Int64) throws(StoreError) -> [DependencyRow] {
@@ -193,8 +188,8 @@ extension PostgreSQLShard: RelationRows {
 
     // MARK: Cascades
 
-    private static let nextCascade = PostgreSQLStatement(
-        "next-cascade", "SELECT turn, step, after FROM cascade WHERE shard = $1 ORDER BY turn, step LIMIT 1")
+    private static let nextCascades = PostgreSQLStatement(
+        "next-cascades", "SELECT turn, step, after FROM cascade WHERE shard = $1 ORDER BY turn, step LIMIT $2")
     private static let cascadeOf = PostgreSQLStatement(
         "cascade-of", "SELECT turn, step, after FROM cascade WHERE shard = $1 AND turn = $2 AND step = $3")
     private static let saveCascade = PostgreSQLStatement(
@@ -203,12 +198,12 @@ extension PostgreSQLShard: RelationRows {
         INSERT INTO cascade(shard, turn, step, after) VALUES ($1, $2, $3, $4)
         ON CONFLICT (shard, turn, step) DO UPDATE SET after = excluded.after
         """)
-    private static let removeCascade = PostgreSQLStatement(
-        "remove-cascade", "DELETE FROM cascade WHERE shard = $1 AND turn = $2 AND step = $3")
+    private static let removeCascades = PostgreSQLStatement(
+        "remove-cascades", "DELETE FROM cascade WHERE shard = $1 AND (turn, step) <= ($2, $3)")
 
     func cascade() throws(StoreError) -> CascadeRow? {
         if hasNoCascade { return nil }
-        return try transaction.read(Self.nextCascade, number).first { row throws(StoreError) in try CascadeRow(row) }
+        return try cascades(limit: 1).first
     }
 
     func cascade(of turn: Int64, _ step: CascadeRow.Step) throws(StoreError) -> CascadeRow? {
@@ -223,8 +218,25 @@ extension PostgreSQLShard: RelationRows {
         try transaction.write(Self.saveCascade, number, cascade.turn, cascade.step.rawValue, cascade.after)
     }
 
-    func remove(_ cascade: CascadeRow) throws(StoreError) {
-        try transaction.write(Self.removeCascade, number, cascade.turn, cascade.step.rawValue)
+    private func cascades(limit: Int) throws(StoreError) -> [CascadeRow] {
+        try transaction.read(Self.nextCascades, number, limit).rows { row throws(StoreError) in try CascadeRow(row) }
+    }
+
+    func takeCascades(_ maxCount: Int) throws(StoreError) -> [CascadeRow] {
+        let taken = try cascades(limit: maxCount)
+        guard let last = taken.last else { return [] }
+        try transaction.write(Self.removeCascades, number, last.turn, last.step.rawValue)
+        return taken
+    }
+
+    /// Reads the dependants of all, where those of the first are not known.
+    func prepare(_ next: ArraySlice<CascadeRow>) throws(StoreError) {
+        func isUnknown(_ cascade: CascadeRow) -> Bool {
+            (cascade.step == .settle || cascade.step == .reopen) && cascade.after == 0
+                && knownDependants[cascade.turn] == nil
+        }
+        guard next.last.map(isUnknown) == true else { return }
+        try DependantLevels.load(next.filter(isUnknown).map(\.turn), in: self)
     }
 }
 

@@ -89,8 +89,13 @@ extension Connection: RelationRows {
         try statement(.saveCascade, cascade.turn, cascade.step.rawValue, cascade.after).run()
     }
 
-    func remove(_ cascade: CascadeRow) throws(StoreError) {
-        try statement(.removeCascade, cascade.turn, cascade.step.rawValue).run()
+    func takeCascades(_ maxCount: Int) throws(StoreError) -> [CascadeRow] {
+        var taken: [CascadeRow] = []
+        while taken.count < maxCount, let next = try cascade() {
+            try statement(.removeCascade, next.turn, next.step.rawValue).run()
+            taken.append(next)
+        }
+        return taken
     }
 }
 
