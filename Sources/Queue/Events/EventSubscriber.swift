@@ -138,6 +138,7 @@ actor EventSubscriber {
         let found: Result<CommandOutcome?, SluiceError>
         do throws(StoreError) {
             guard let command = try store.command(id) else {
+                if try store.isInInbox(id) { return }
                 return settle(id, .failure(SluiceError.unknown(id)))
             }
             guard command.status.isFinal else { return }

@@ -15,9 +15,17 @@ extension QueueAccess {
     package func result(_ id: CommandID) throws(StoreError) -> [UInt8]? { try store.result(id) }
 
     /// The one command that a person names by a part of its id.
-    /// - Throws: `notFound`; `ambiguous` with a sentence that lists up to five of the commands.
+    /// - Throws: `notFound`; `ambiguous` with a sentence that lists up to five of the commands; `busy` for a command that was
+    ///   submitted by SQL and is still in the inbox.
     package func id(of part: CommandIDPart) throws(StoreError) -> CommandID {
-        try store.id(of: part)
+        let id = try store.id(of: part)
+        if store.hasInbox, try store.command(id) == nil, try store.isInInbox(id) {
+            throw StoreError(
+                .busy,
+                "The command \(id) was submitted by SQL and is in the inbox of the store, from which a coordinator takes it; "
+                    + "start “sluice up”, or try again.", id: id)
+        }
+        return id
     }
 
     /// The commands whose ids begin or end with some digits, else those whose ids contain them; the newest first.

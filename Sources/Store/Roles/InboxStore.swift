@@ -7,6 +7,8 @@ package import Commands
 /// or its deadline has passed. Default: a store has none.
 package protocol InboxStore: ShardedStore {
     var hasInbox: Bool { get }
+    /// Whether a command that the store does not have yet waits to be moved on.
+    func isInInbox(_ id: CommandID) throws(StoreError) -> Bool
     /// Takes the oldest entries out of the inbox and inserts their commands, each entry with its command in one transaction. A
     /// call that fails leaves the entries that were not moved.
     ///
@@ -76,6 +78,8 @@ package struct InboxRound: Sendable {
 
 extension InboxStore {
     package var hasInbox: Bool { false }
+
+    package func isInInbox(_ id: CommandID) throws(StoreError) -> Bool { false }
 
     package func moveInbox(
         _ look: InboxLook, limit: Int, _ check: ([InboxEntry]) throws(StoreError) -> [InboxVerdict]

@@ -263,6 +263,7 @@ extension ForwardingStore {
 // MARK: InboxStore
 
 extension ForwardingStore {
+    package func isInInbox(_ id: CommandID) throws(StoreError) -> Bool { try target.isInInbox(id) }
     package var hasInbox: Bool { target.hasInbox }
     package func moveInbox(
         _ look: InboxLook, limit: Int, _ check: ([InboxEntry]) throws(StoreError) -> [InboxVerdict]

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 internal import Host
 internal import Synchronization
 
@@ -46,6 +46,13 @@ extension PostgreSQLStore {
         "inbox-take", "DELETE FROM inbox WHERE number = ANY($1::int8[]) RETURNING number")
 
     package var hasInbox: Bool { true }
+
+    private static let isIn = PostgreSQLStatement("in-inbox", "SELECT 1 FROM inbox WHERE id = $1 LIMIT 1")
+
+    /// Reads the inbox until it is found: of a person or a program that looks for one command.
+    package func isInInbox(_ id: CommandID) throws(StoreError) -> Bool {
+        try read { transaction throws(StoreError) in try transaction.read(Self.isIn, id).count > 0 }
+    }
 
     package func moveInbox(
         _ look: InboxLook, limit: Int, _ check: ([InboxEntry]) throws(StoreError) -> [InboxVerdict]
