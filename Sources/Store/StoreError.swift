@@ -14,6 +14,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         case unsuitable
         /// A wrong owner or mode, or any other refusal of the operating system.
         case permission
+        /// The store was moved to another data directory, and this one has lost it for good.
+        case moved
         /// Another process held the lock for longer than the timeout. Try again.
         case busy
         /// The server of the store has not answered for the timeout of the call: that of a write, or 10 s. Try again.
@@ -43,9 +45,8 @@ package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
         package var makesShardUnusable: Bool {
             switch self {
             case .corrupt, .foreign, .missing: true
-            case .backup, .unsuitable, .permission, .busy, .unreachable, .unknown, .full, .exhausted, .overloaded,
-                .conflict,
-                .invalid, .notFound, .ambiguous, .failed:
+            case .backup, .unsuitable, .permission, .moved, .busy, .unreachable, .unknown, .full, .exhausted,
+                .overloaded, .conflict, .invalid, .notFound, .ambiguous, .failed:
                 false
             }
         }

@@ -100,6 +100,7 @@ actor Coordinator: LoopCallbackOwner {
         let effects = EffectsReceiver(dispatch: dispatch, control: control, events: events)
         let reaper = Reaper(environment, workers: workers, dispatch: dispatch, effects: effects)
         environment.store.whenOutcomeIsUnknown = { [unowned sweeper] in sweeper.sweepEverythingAgain() }
+        environment.store.whenMoved = { [loss = environment.loss] in loss.set($0) }
         workers.whenProcessEnds = { [unowned reaper] in reaper.tryToReap(seat: $0) }
         self.dispatch = dispatch
         self.sweeper = sweeper

@@ -16,6 +16,8 @@ final class StoreAccess {
     private var errors = StoreErrorLog()
     /// The outcome of a write is unknown: commands may be ready of which nothing has told.
     var whenOutcomeIsUnknown: () -> Void = {}
+    /// The store belongs to another data directory now: nothing that the coordinator does counts any more.
+    var whenMoved: (StoreError) -> Void = { _ in }
     private let logger: Logger
     private let writeTime = Timer(label: "sluice.commit", dimensions: [("role", "coordinator")])
 
@@ -138,6 +140,7 @@ final class StoreAccess {
     /// Logs an error, unless it was logged before (``StoreErrorLog``).
     func report(_ error: StoreError, _ failure: String) {
         if error.code == .unknown { whenOutcomeIsUnknown() }
+        if error.code == .moved { whenMoved(error) }
         guard errors.isNew(error, now: .now) else { return }
         logger.error("\(failure): \(error.message)", metadata: error.shard.map { ["shard": "\($0)"] })
     }

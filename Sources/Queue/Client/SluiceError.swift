@@ -94,7 +94,7 @@ extension SluiceError {
             case .missing: .noStore
             case .foreign, .backup: .foreignStore
             case .unsuitable: .unsuitable
-            case .permission: .notPermitted
+            case .permission, .moved: .notPermitted
             case .busy, .unreachable, .unknown, .exhausted, .overloaded: .tryAgain
             case .full: .cannotWrite
             case .corrupt: .corrupt

@@ -111,7 +111,8 @@ extension StoreError.Code {
     fileprivate var mayPass: Bool {
         switch self {
         case .busy, .unreachable, .unknown, .full, .exhausted, .overloaded, .failed, .permission: true
-        case .missing, .foreign, .backup, .unsuitable, .corrupt, .conflict, .invalid, .notFound, .ambiguous: false
+        case .missing, .foreign, .backup, .unsuitable, .moved, .corrupt, .conflict, .invalid, .notFound, .ambiguous:
+            false
         }
     }
 }

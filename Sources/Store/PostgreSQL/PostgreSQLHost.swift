@@ -215,7 +215,7 @@ extension PostgreSQLHost: CustomStringConvertible {
     /// The error of a write behind a move of the store to another host.
     func loss(_ transaction: PostgreSQLTransaction, of store: String) throws(StoreError) -> StoreError {
         let other = try transaction.host()?.host
-        return StoreError(.permission, loss(of: "The store \(store)", to: other.map { ($0.directory, $0.name) }))
+        return StoreError(.moved, loss(of: "The store \(store)", to: other.map { ($0.directory, $0.name) }))
     }
 
     fileprivate func loss(of store: String, to other: (directory: String, name: String)?) -> String {
@@ -247,7 +247,7 @@ final class PostgreSQLHostSign: Sendable {
     /// Whether the next connection has to write one.
     var isDue: Bool { last.withLock { BootTime.now - $0 >= Self.interval } }
 
-    /// - Throws: `.permission` where the store has another host now.
+    /// - Throws: `.moved` where the store has another host now.
     func write(
         _ connection: inout PostgreSQLConnection, at now: Timestamp, deadline: MonotonicTime
     ) throws(PostgreSQLError) {
@@ -255,7 +255,7 @@ final class PostgreSQLHostSign: Sendable {
             (other: (directory: row[0] as String, name: row[1] as String), isOwn: row[2] as Bool)
         }
         guard let found, found.isOwn else {
-            throw PostgreSQLError(.permission, host.loss(of: connection.server, to: found?.other))
+            throw PostgreSQLError(.moved, host.loss(of: connection.server, to: found?.other))
         }
         last.withLock { $0 = .now }
     }

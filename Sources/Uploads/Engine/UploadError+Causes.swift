@@ -7,7 +7,7 @@ extension UploadError {
     init(_ error: StoreError, offset: Int64? = nil) {
         let code: Code =
             switch error.code {
-            case .busy, .unreachable, .unknown, .overloaded, .exhausted, .missing, .backup: .unavailable
+            case .busy, .unreachable, .unknown, .overloaded, .exhausted, .missing, .backup, .moved: .unavailable
             case .full: .noSpace
             case .conflict: error.id.map { .uniqueKeyTaken(holder: $0) } ?? .keyConflict
             case .invalid, .ambiguous: .invalid

@@ -20,8 +20,20 @@ struct SeatUpkeep: Sendable {
         } catch {
             // Without descriptors or room, the next call tries again.
             guard error.code == .missing else { return }
-            loss.set(error)
-            stop()
+            end(error)
         }
+    }
+
+    /// Ends the worker where `body` finds that the store was moved.
+    func orLoss<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+        do throws(StoreError) { return try body() } catch {
+            if error.code == .moved { end(error) }
+            throw error
+        }
+    }
+
+    private func end(_ error: StoreError) {
+        loss.set(error)
+        stop()
     }
 }

@@ -34,7 +34,8 @@ package final class WorkerService: Service {
         self.onPhase = onPhase
     }
 
-    /// - Throws: ``StoreError`` `.missing` where the files that prove that this worker lives were removed.
+    /// - Throws: ``StoreError`` `.missing` where the files that prove that this worker lives were removed, `.moved` where
+    ///   the store belongs to another data directory now.
     package func run() async throws {
         let store = opened.store
         let seat = try opened.presence.takeSeat()
@@ -77,12 +78,14 @@ package final class WorkerService: Service {
                 try sessions.open(group)
                 let start = MonotonicTime.now
                 var count = 0
-                let outcome = try store.apply(
-                    {
-                        let taken = writes()
-                        count = taken.count
-                        return taken
-                    }, group: group, seat: session.seat, epoch: session.epoch, attempt)
+                let outcome = try upkeep.orLoss { () throws(StoreError) in
+                    try store.apply(
+                        {
+                            let taken = writes()
+                            count = taken.count
+                            return taken
+                        }, group: group, seat: session.seat, epoch: session.epoch, attempt)
+                }
                 commitMeter.committed(count, since: start)
                 return outcome
             },

@@ -44,6 +44,16 @@ extension EndToEndTests {
                 kill(up.pid, SIGTERM)
                 #expect(try await up.end(within: .seconds(60)) == .exited(0))
 
+                // A command that a program has submitted while no coordinator runs.
+                let submitted = try await installation.run(
+                    program: "/usr/bin/psql",
+                    [empty.server.socketURL(), "-Atc", "SELECT \(empty.schema).submit('noop')"])
+                let waiting = try #require(submitted.lines.first, "\(submitted)")
+                for verb in ["status", "explain", "cancel"] {
+                    let answer = try await installation.sluice(verb, waiting)
+                    #expect(answer.code == 75 && answer.errors.contains("in the inbox"), "\(verb): \(answer)")
+                }
+
                 // Another data directory.
                 let other = "\(installation.data)-2"
                 for command in [["status"], ["submit", "noop"], ["up"]] {
@@ -57,6 +67,14 @@ extension EndToEndTests {
                 #expect(moved.code == 0 && moved.output.contains("no longer to \(installation.data)"), "\(moved)")
                 #expect(try await installation.sluice("status").code == 77)
                 #expect(try await installation.sluice("list", "--data", other).lines.count > 100)
+
+                // A store that is moved under processes that work on it: they end.
+                let back = try await installation.sluice("store", "move-host", "--force")
+                #expect(back.code == 0, "\(back)")
+                let left = try await installation.up(workers: 1)
+                _ = try await installation.sluice("store", "move-host", "--force", "--data", other)
+                #expect(try await left.end(within: .seconds(120)) == .exited(77))
+                #expect(try await installation.sluice("list", "--data", other).code == 0)
             }
         }
 

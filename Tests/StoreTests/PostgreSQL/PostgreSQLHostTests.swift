@@ -60,14 +60,18 @@ struct PostgreSQLHostTests {
                 },
                 Self.error { try first.record(types: ["another"]) },
                 Self.error { try first.set([("key", "value")], timeout: .seconds(10)) },
+                Self.error { try first.open(Session(seat: 2, epoch: 9, pid: 1, startTime: 1, bootID: "boot")) },
+                Self.error { try first.close(seat: 1, epoch: 1) },
+                Self.error { try first.reap(seat: 1, epoch: 1, DeathVerdict(charges: false, reason: "test")) { _ in } },
             ]
             let second = try rig.host("second")
             _ = try second.submit([.noop], allowUnknownTypes: false)[0].get()
+            #expect(try second.sessionReading().sessions.map(\.seat) == [1])
             return (refusals, try second.counts(), moved)
         }
         #expect(moved?.contains("/first on ") == true)
         for refusal in refusals {
-            #expect(refusal?.code == .permission)
+            #expect(refusal?.code == .moved)
             #expect(
                 refusal?.message.contains("/second on ") == true && refusal?.message.contains("stop sluice") == true)
         }
@@ -108,6 +112,6 @@ struct PostgreSQLHostTests {
             return (true, Self.error { _ = try first.submit([.noop], allowUnknownTypes: false)[0].get() })
         }
         guard copied else { return }
-        #expect(refused?.code == .permission)
+        #expect(refused?.code == .moved)
     }
 }

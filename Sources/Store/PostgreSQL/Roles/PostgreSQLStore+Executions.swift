@@ -26,15 +26,24 @@ extension PostgreSQLStore {
     /// A worker has one session for all shards.
     package func open(_ session: Session, shard: Int) throws(StoreError) {
         try check(shard)
-        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
-            _ = try transaction.read(
+        try changeSession { transaction throws(StoreError) in
+            try transaction.write(
                 Self.openSession, session.seat, session.epoch, Int64(session.pid), session.startTime, session.bootID)
         }
     }
 
     package func close(seat: Int, epoch: Int64) throws(StoreError) {
-        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
-            _ = try transaction.read(Self.closeSession, seat, epoch)
+        try changeSession { transaction throws(StoreError) in
+            try transaction.write(Self.closeSession, seat, epoch)
+        }
+    }
+
+    /// As a change of a shard, so that a host that has lost the store changes no session either.
+    private func changeSession(_ body: (PostgreSQLTransaction) throws(StoreError) -> Void) throws(StoreError) {
+        try untilKnown { _ throws(StoreError) in
+            _ = try change(0..<1, timeout: WriteTimeout.foreground) { change throws(StoreError) in
+                try body(change.transaction)
+            }
         }
     }
 
@@ -122,9 +131,7 @@ extension PostgreSQLStore {
         let now = clock.now()
         // From here on no claim of the worker is committed: one that has read the session before holds the lock of its shard,
         // for which the transaction below waits.
-        try read(timeout: WriteTimeout.foreground) { transaction throws(StoreError) in
-            _ = try transaction.read(Self.markDead, seat, epoch)
-        }
+        try changeSession { transaction throws(StoreError) in try transaction.write(Self.markDead, seat, epoch) }
         let (own, others) = try change(0..<shardCount, timeout: WriteTimeout.foreground) { change throws(StoreError) in
             let ids = try change.transaction.read(Self.runningOf, seat, epoch).rows { row in row[0] as CommandID }
             for (shard, ids) in Dictionary(grouping: ids, by: { $0.shard(of: shardCount) }) {

@@ -74,8 +74,8 @@ extension StoreError {
     /// Whether it is of the server or of the moment, and not of the entry that is moved.
     var isPassing: Bool {
         switch code {
-        case .busy, .unreachable, .unknown, .exhausted, .overloaded, .full, .permission, .backup, .missing, .foreign,
-            .unsuitable:
+        case .busy, .unreachable, .unknown, .exhausted, .overloaded, .full, .permission, .moved, .backup, .missing,
+            .foreign, .unsuitable:
             true
         case .failed, .corrupt, .invalid, .conflict, .notFound, .ambiguous: false
         }

@@ -45,8 +45,8 @@ extension StoreError {
         case .corrupt: sentence = "\(name) is damaged: \(message); \(RestoreAdvice.shard(shard))."
         case .permission: sentence = "\(name) cannot be used: \(message)."
         case .failed: sentence = "\(name) failed: \(message)."
-        case .missing, .foreign, .backup, .unsuitable, .unreachable, .unknown, .exhausted, .overloaded, .conflict,
-            .invalid, .notFound, .ambiguous:
+        case .missing, .foreign, .backup, .unsuitable, .moved, .unreachable, .unknown, .exhausted, .overloaded,
+            .conflict, .invalid, .notFound, .ambiguous:
             return self
         }
         return StoreError(code, sentence, shard: shard, id: id)
