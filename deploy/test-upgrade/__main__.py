@@ -1,9 +1,9 @@
-"""Tests that two releases can meet in one data directory: a release that is built from its tag, and this tree.
+"""Tests that two releases can meet in one data directory: a release that is built from its commit, and this tree.
 
-  python3 deploy/test-upgrade [--tag TAG] [--old PATH] [--new PATH] [--seconds N] [--scenario NAME]… [--keep]
+  python3 deploy/test-upgrade [--release NAME] [--old PATH] [--new PATH] [--seconds N] [--scenario NAME]… [--keep]
 
-  --tag       the earlier release (default: the newest tag)
-  --old       its program; without it, the tag is built below ~/.cache/sluice/releases, once (about 10 minutes)
+  --release   the earlier release, a name in the file “releases” beside this one (default: the newest)
+  --old       its program; without it, the release is built below ~/.cache/sluice/releases, once (about 10 minutes)
   --new       the program of this tree; without it, `swift build --product sluice` builds it
   --seconds   of load in each scenario (default 8)
   --keep      keeps the data directories
@@ -37,7 +37,7 @@ REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__f
 
 def arguments():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--tag")
+    parser.add_argument("--release")
     parser.add_argument("--old")
     parser.add_argument("--new")
     parser.add_argument("--seconds", type=float, default=8)
@@ -50,17 +50,27 @@ def output(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout.strip()
 
 
-def build_release(tag):
+def release(name):
+    """The name and the commit of a release; of the newest where the name is None."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "releases"), encoding="utf-8") as file:
+        known = dict(line.split() for line in file if line.strip() and not line.startswith("#"))
+    name = name or list(known)[-1]
+    if name not in known:
+        sys.exit(f"test-upgrade: there is no release {name}; deploy/test-upgrade/releases has {', '.join(known)}")
+    return name, known[name]
+
+
+def build_release(name, commit):
     """The program of a release, built in a directory of its own."""
-    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "sluice/releases", tag)
+    cache = os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "sluice/releases", name)
     program = os.path.join(cache, ".build/debug/sluice")
     if not os.path.exists(program):
         os.makedirs(cache, exist_ok=True)
-        archive = subprocess.Popen(["git", "-C", REPOSITORY, "archive", tag], stdout=subprocess.PIPE)
+        archive = subprocess.Popen(["git", "-C", REPOSITORY, "archive", commit], stdout=subprocess.PIPE)
         subprocess.run(["tar", "-x", "-C", cache], stdin=archive.stdout, check=True)
         if archive.wait() != 0:
-            sys.exit(f"test-upgrade: the tag {tag} cannot be read")
-        print(f"test-upgrade: building {tag} in {cache}", file=sys.stderr)
+            sys.exit(f"test-upgrade: the commit {commit} of {name} cannot be read; fetch the history of the repository")
+        print(f"test-upgrade: building {name} in {cache}", file=sys.stderr)
         subprocess.run(["swift", "build", "--product", "sluice"], cwd=cache, check=True, stdout=sys.stderr)
     return program
 
@@ -72,7 +82,7 @@ def build_present():
 
 def main():
     values = arguments()
-    old = values.old or build_release(values.tag or output("git", "-C", REPOSITORY, "describe", "--tags", "--abbrev=0"))
+    old = values.old or build_release(*release(values.release))
     new = values.new or build_present()
     print(f"old: {old} ({output(old, '--version')})\nnew: {new} ({output(new, '--version')})")
     failed = 0
