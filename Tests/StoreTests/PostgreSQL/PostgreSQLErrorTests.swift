@@ -37,6 +37,17 @@ import Testing
         #expect(error.message.hasSuffix(".") && !error.isOutcomeUnknown)
     }
 
+    @Test(arguments: [
+        ("no such database: queue", StoreError.Code.missing), ("password authentication failed", .permission),
+        ("SASL authentication failed", .permission), ("unsupported startup parameter: options", .unsuitable),
+        ("query_wait_timeout", .unreachable),
+    ])
+    func `the errors of PgBouncer are told apart by their texts`(message: String, code: StoreError.Code) throws {
+        let state = try #require(SQLState("08P01"))
+        let report = ServerReport(severity: .fatal, sqlState: state, message: message)
+        #expect(PostgreSQLError(report, from: "PostgreSQL at h:1").code == code)
+    }
+
     @Test func `a missing store is made by the command that the error names`() throws {
         for state in ["3D000", "3F000", "42P01"] {
             #expect(try error(state).message.contains("“sluice store create”"))

@@ -27,6 +27,20 @@ struct PostgreSQLPoolerTests {
         #expect(error.code == .unsuitable && error.message.contains("store.direct"))
     }
 
+    @Test func `a database that the pooler does not have is named`() async throws {
+        let pooler = try await Pooler(mode: "session", settings: ["ignore_startup_parameters = options"])
+        defer { pooler.stop() }
+        let error = try await BlockingPool.shared.run { () throws(any Error) in
+            do throws(StoreError) {
+                _ = try PostgreSQLStore(url: pooler.url.replacing("@/postgres?", with: "@/nowhere?"), schema: "sluice")
+            } catch {
+                return error
+            }
+            throw Missed("the pooler has the database")
+        }
+        #expect(error.code == .missing && error.message.contains("no such database: nowhere"), "\(error)")
+    }
+
     @Test func `a pooler by session keeps a store`() async throws {
         let pooler = try await Pooler(mode: "session", settings: ["ignore_startup_parameters = options"])
         #expect(try await Self.work(behind: pooler) == .success)

@@ -82,9 +82,10 @@ extension PostgreSQLError {
 
         init(_ report: ServerReport) {
             self.init(report.sqlState, function: report.function)
-            // PgBouncer reports all its errors by this code, in English (src/client.c).
-            if report.sqlState.text == "08P01", report.message.hasPrefix("unsupported startup parameter") {
-                self = Self.refusedSettings
+            if report.sqlState.text == "08P01",
+                let meaning = Self.ofPgBouncer.first(where: { report.message.hasPrefix($0.key) })
+            {
+                self = meaning.value
             }
             // The connection is gone for any reason.
             if report.closesConnection, code == .failed { self = Self.closed }
@@ -95,6 +96,18 @@ extension PostgreSQLError {
             (self.code, self.recovery, self.advice) = (code, recovery, advice)
         }
 
+        /// PgBouncer reports all its errors by one code, in English (src/client.c of 1.18). The keys are beginnings.
+        private static let ofPgBouncer: KeyValuePairs<String, Meaning> = [
+            "unsupported startup parameter": refusedSettings,
+            "no such database": missing,
+            "password authentication failed": refusedLogin,
+            "SASL authentication failed": refusedLogin,
+            "no such user": refusedLogin,
+        ]
+        private static let missing = Meaning(
+            .missing, .none, "there is no store; “sluice store create” makes one")
+        private static let refusedLogin = Meaning(
+            .permission, .none, "check the user and the password of the URL, and pg_hba.conf of the server")
         private static let refusedSettings = Meaning(
             .unsuitable, .none,
             "the URL leads to a pooler that refuses the settings of a session; have it ignore them (PgBouncer: "
@@ -117,8 +130,7 @@ extension PostgreSQLError {
             case "42501":
                 self.init(.permission, .none, "give the role the rights that “sluice store create” prints")
             // invalid_catalog_name, invalid_schema_name, undefined_table, database_dropped
-            case "3D000", "3F000", "42P01", "57P04":
-                self.init(.missing, .none, "there is no store; “sluice store create” makes one")
+            case "3D000", "3F000", "42P01", "57P04": self = Self.missing
             // duplicate_schema
             case "42P06": self.init(.invalid, .none, "name another one by the parameter “schema” of the URL")
             // character_not_in_repertoire, untranslatable_character: NUL above all
@@ -134,9 +146,7 @@ extension PostgreSQLError {
             default:
                 switch state.classCode {
                 case "08": self = Self.closed
-                case "28":
-                    self.init(
-                        .permission, .none, "check the user and the password of the URL, and pg_hba.conf of the server")
+                case "28": self = Self.refusedLogin
                 case "53": self.init(.exhausted, .none, "try again, or give the server more memory")
                 default: self.init(.failed, .none, nil)
                 }
