@@ -212,3 +212,73 @@ package final class HTTPConnection: ChannelInboundHandler {
         (tls ?? context).close(promise: nil)
     }
 }
+
+extension HTTPConnection {
+    /// Adds HTTP to the pipeline of an open channel. Runs on the channel's event loop.
+    static func install(
+        in channel: any Channel, origin: HTTPOrigin, proxy: HTTPProxy?, pool: ConnectionPool,
+        configuration: HTTPClientConfiguration
+    ) throws -> HTTPConnection {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        // The limiter bounds the whole head, so the parser's limits for single fields only have to be larger.
+        limits.maxHeaderFieldSize = 2 * ResponseHeadScanner.maxHead
+        limits.maxHeaderFieldCount = ResponseHeadScanner.maxHead
+        let limiter = ResponseHeadLimiter()
+        let pipeline = channel.pipeline.syncOperations
+        let connection = HTTPConnection(
+            origin: origin, proxy: proxy, pool: pool, configuration: configuration, limiter: limiter,
+            receivedBytes: try pipeline.handler(type: ReceivedBytes.self))
+        try pipeline.addHandler(limiter)
+        try pipeline.addHandler(HTTPRequestEncoder())
+        try pipeline.addHandler(
+            ByteToMessageHandler(
+                HTTPResponseDecoder(
+                    leftOverBytesStrategy: .dropBytes, informationalResponseStrategy: .forward,
+                    limitConfiguration: limits)))
+        try pipeline.addHandler(connection)
+        // The kernel takes at most this much ahead of what it has sent. So accepted bytes are on the wire soon, the
+        // measured bandwidth is real, and a cancellation takes effect at once.
+        let options = TCPOptions(channel)
+        options?.limitUnsent(to: unsentLimit)
+        options?.keepAlive(idle: 15, interval: 5, count: 4)
+        return connection
+    }
+}
+
+/// How far one exchange on a connection has come, from its request to the end of its response. Pure.
+struct ExchangeState {
+    /// The connection had carried another exchange before this one.
+    var isKept = false
+    /// The body has been handed to the channel to its end.
+    var requestEnded = false
+    /// The kernel has taken the whole request.
+    var isHandedOver = false
+    /// The body waits for `100 Continue`.
+    var awaitsContinue = false
+    var responseBegan = false
+    var responseEnded = false
+    /// The status of the final response; nil before its head is complete.
+    var finalStatus: Int?
+    var finalHeadAt = NIODeadline.now()
+    /// The peer keeps the connection open after its response.
+    var peerKeepsAlive = false
+    var isReadingPaused = false
+    /// When the peer had acknowledged the whole request.
+    var receivedAt: NIODeadline?
+    /// When an unfinished response head was first seen.
+    var headSeenAt: NIODeadline?
+}
+
+/// Counts the bytes that were read from a connection, with those of TLS. If the kernel has received more,
+/// unrequested bytes or the peer's FIN are waiting.
+final class ReceivedBytes: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private(set) var count: Int64 = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        count += Int64(unwrapInboundIn(data).readableBytes)
+        context.fireChannelRead(data)
+    }
+}

@@ -2,6 +2,7 @@ internal import Commands
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import NIOTLS
 
 /// Opens connections: name, address, proxy tunnel, TLS, HTTP, all within
 /// ``HTTPClientConfiguration/connectTimeout``. Each connect belongs to one request, so its failure fails that
@@ -170,4 +171,31 @@ extension HTTPOrigin {
     /// The name for SNI and for the check of the certificate; nil for an address, which the channel supplies
     /// itself.
     var nameForTLS: String? { (try? SocketAddress(ipAddress: host, port: port)) == nil ? host : nil }
+}
+
+/// Waits for the end of a TLS handshake.
+final class HandshakeWaiter: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = NIOAny
+
+    let finished: EventLoopFuture<Void>
+    private let promise: EventLoopPromise<Void>
+
+    init(loop: any EventLoop) {
+        promise = loop.makePromise()
+        finished = promise.futureResult
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { promise.succeed(()) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { promise.fail(error) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        promise.fail(HTTPError.tls(.interrupted))
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { promise.fail(HTTPError.tls(.interrupted)) }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Host
 internal import NIOCore
 internal import NIOSSL
@@ -55,5 +56,19 @@ final class TLSContexts: Sendable {
 extension TLSSettings.Rule {
     fileprivate var files: [String] {
         trustRootsFiles + (identity.map { [$0.certificateFile, $0.keyFile] } ?? [])
+    }
+}
+
+/// The inode and the modification time of a file. They differ once the file has been replaced or written to.
+struct FileStamp: Equatable {
+    private var inode: UInt64 = 0
+    private var seconds = 0
+    private var nanoseconds = 0
+
+    init(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        inode = UInt64(status.st_ino)
+        (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
     }
 }

@@ -43,3 +43,26 @@ package protocol HTTPExchange: AnyObject {
 extension HTTPExchange {
     package func received(interim head: HTTPResponseHead) {}
 }
+
+/// Whether the connection reads the next bytes of a response.
+package enum ReadDecision: Sendable {
+    case more
+    /// The connection reads no more until ``HTTPConnection/resumeReading()``, so the peer's window closes. Bytes of
+    /// the same read still arrive; ``more`` for them ends the pause.
+    case pause
+    /// The exchange needs no more: it ends with ``HTTPError/stopped``, and its connection is reset.
+    case enough
+}
+
+/// How an exchange ended.
+package struct HTTPExchangeEnd: Sendable {
+    /// Why the exchange ended early; nil: the response is complete.
+    package var error: HTTPError?
+    /// The connection had been used before, and ended before the first byte of a response.
+    package var keptConnectionEnded = false
+
+    init(_ error: HTTPError? = nil, keptConnectionEnded: Bool = false) {
+        self.error = error
+        self.keptConnectionEnded = keptConnectionEnded
+    }
+}
