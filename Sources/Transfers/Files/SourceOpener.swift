@@ -1,7 +1,8 @@
 internal import CLinux
 internal import Commands
-internal import Glibc
-internal import Operations
+package import Glibc
+package import Host
+package import Operations
 
 /// A path, and the way in which it is opened.
 struct SourceOpener {
@@ -50,5 +51,56 @@ struct SourceOpener {
     func open(_ flags: CInt) -> CInt {
         guard let directory else { return clinux_open(path, flags, 0) }
         return clinux_open_beneath(directory.descriptor, path, flags)
+    }
+}
+
+/// A descriptor that is closed with this object.
+package final class OpenFile: Sendable {
+    /// `O_PATH`, which Glibc's module does not have: 0o10000000 on x86-64 and arm64.
+    package static let pathOnly: CInt = 0o10000000
+
+    package let descriptor: CInt
+
+    /// - Parameter descriptor: open, and owned by this object from here on.
+    package init(owning descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Opens a file, close-on-exec.
+    /// - Parameter flags: of open(2).
+    package init(_ path: String, _ flags: CInt) throws(SystemError) { descriptor = try openFile(path, flags) }
+
+    /// The facts that fstat(2) tells.
+    package func facts(_ path: String) throws(SystemError) -> stat {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else { throw SystemError("examine", path) }
+        return facts
+    }
+}
+
+extension String {
+    /// The path, relative to the working directory of this process, without “./” at its beginning. “..” stays, because it may
+    /// lead out of a symbolic link.
+    /// - Throws: ``PayloadError`` of the kind `source` where that directory is gone, or its path is not valid
+    ///   UTF-8.
+    package func absolutePath() throws(PayloadError) -> String {
+        guard !beginsWithBytes(of: "/") else { return self }
+        guard let directory = getcwd(nil, 0) else {
+            throw PayloadError(.source, "\(self) cannot be found: the working directory is gone")
+        }
+        defer { free(directory) }
+        guard let path = String(validatingCString: directory) else {
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: directory, count: strlen(directory)))
+            throw PayloadError(
+                .source,
+                "\(self) cannot be named: the working directory \(shown) is not valid UTF-8; rename it, or reach it by "
+                    + "another name")
+        }
+        var name = self[...].utf8
+        while name.starts(with: "./".utf8) {
+            name = name.dropFirst(2)
+            name = name.drop { $0 == UInt8(ascii: "/") }
+        }
+        return (path.endsWithBytes(of: "/") ? path : path + "/") + Substring(name)
     }
 }

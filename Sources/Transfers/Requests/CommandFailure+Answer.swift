@@ -26,4 +26,9 @@ extension CommandFailure {
             reason: "\(request) was answered 202: the destination still makes the answer, and is asked again", for: wait
         )
     }
+
+    /// The failure of an execution that was stopped before it delivered anything. It is not ambiguous.
+    package static func stopped(_ what: String) -> CommandFailure {
+        CommandFailure(.link, reason: "\(what) was stopped before it began")
+    }
 }

@@ -89,3 +89,40 @@ package final class HTTPTransport: RequestTransport {
         return record
     }
 }
+
+/// Sends requests to destinations.
+package protocol RequestTransport: Sendable {
+    /// Sends one request and waits for its end, and for the end of its reader. Cancelling the task resets the
+    /// connection.
+    /// - Parameter fields: the header of the request.
+    func send(
+        _ parts: RequestSender.Parts, _ fields: HTTPHeaders, _ options: RequestOptions, for execution: CommandExecution
+    ) async -> HTTPRecord
+}
+
+/// How a request uses its connection.
+package struct RequestOptions: Sendable, Equatable {
+    /// It needs a connection that has not carried another request.
+    var usesNewConnection = false
+    /// It sends `Expect: 100-continue` before its body.
+    var expectsContinue = false
+    /// It goes only where ``Confinement`` lets it.
+    var isConfined = false
+}
+
+/// A client, with the number of its transfers on a connection.
+final class CountedClient: Sendable {
+    let client: HTTPClient
+    private let box = Mutex<NIOLoopBoundBox<Int>?>(nil)
+
+    init(_ configuration: HTTPClientConfiguration) { client = HTTPClient(configuration: configuration) }
+
+    /// To be used on the event loop of the client only, which it starts.
+    var active: NIOLoopBoundBox<Int> {
+        box.withLock { box in
+            let active = box ?? NIOLoopBoundBox.makeBoxSendingValue(0, eventLoop: client.loop)
+            box = active
+            return active
+        }
+    }
+}

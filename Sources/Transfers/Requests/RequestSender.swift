@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 package import HTTPClient
 internal import NIOCore
 package import NIOHTTP1
@@ -157,5 +157,51 @@ package struct RequestSender: Sendable {
         for header in parts.headers { fields.replaceOrAdd(name: header.name, value: header.value) }
         if let credential { fields.replaceOrAdd(name: credential.name, value: credential.value) }
         return fields
+    }
+}
+
+extension RequestSender {
+    /// Sends one request, and stops it at the deadline.
+    /// - Returns: the record, and whether the deadline has stopped the request. Then the record has what came
+    ///   before it, which may be a status.
+    package func send(_ parts: Parts, until deadline: ContinuousClock.Instant) async -> (
+        record: HTTPRecord, isLate: Bool
+    ) {
+        let record = await withTaskGroup(of: HTTPRecord?.self) { group in
+            group.addTask { await send(parts) }
+            group.addTask {
+                try? await Task.sleep(until: deadline)
+                return nil
+            }
+            let first = await group.next() ?? nil
+            group.cancelAll()
+            guard first == nil else { return first }
+            return await group.next() ?? nil
+        }
+        guard let record else {
+            var record = HTTPRecord()
+            record.error = CancellationError()
+            return (record, false)
+        }
+        return (record, record.error is CancellationError && !Task.isCancelled)
+    }
+}
+
+extension CredentialStore {
+    /// The header field with the credential for a destination, unless the payload sets that field.
+    /// - Throws: ``CommandFailure`` of the credential where its file or variable cannot be read.
+    package func field(
+        for destination: Destination, unlessIn headers: [HTTPField]
+    ) async throws -> (name: String, value: String)? {
+        guard let credential = self[destination] else { return nil }
+        let name = credential.headerName.lowercased()
+        guard !headers.contains(where: { $0.isNamed(name) }) else { return nil }
+        do {
+            return try await BlockingIO.sources.run { try credential.header() }
+        } catch is CancellationError {
+            throw CommandFailure.stopped("the request to \(destination)")
+        } catch {
+            throw CommandFailure(.credential, reason: "no credential for \(destination): \(error)")
+        }
     }
 }

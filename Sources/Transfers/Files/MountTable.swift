@@ -1,4 +1,7 @@
-internal import Commands
+internal import CLinux
+package import Commands
+internal import Glibc
+internal import Synchronization
 
 /// The mounts of a process, from /proc/self/mountinfo (proc(5)).
 ///
@@ -71,5 +74,66 @@ package struct MountTable: Sendable {
             rest.removeFirst(3)
         }
         return bytes
+    }
+}
+
+/// The mount table of this process. It is read again when the kernel reports a change (poll(2) on the open
+/// file). The check costs one system call per use.
+final class CurrentMounts: Sendable {
+    static let shared = CurrentMounts()
+
+    private struct State {
+        var descriptor: CInt = -1
+        var table = MountTable(parsing: [])
+    }
+
+    private let state = Mutex(State())
+
+    /// The mount that holds an absolute path; nil where /proc cannot be read.
+    func mount(of path: String) -> MountTable.Mount? {
+        state.withLock { state in
+            refresh(&state)
+            return state.table.mount(of: path)
+        }
+    }
+
+    private func refresh(_ state: inout State) {
+        if state.descriptor < 0 {
+            state.descriptor = clinux_open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC, 0)
+            guard state.descriptor >= 0 else { return }
+        } else {
+            var change = pollfd(fd: state.descriptor, events: Int16(POLLPRI), revents: 0)
+            guard poll(&change, 1, 0) > 0 else { return }
+        }
+        var text: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 1) { buffer in
+            while true {
+                let count = pread(state.descriptor, buffer.baseAddress, buffer.count, off_t(text.count))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                text.append(contentsOf: buffer[..<count])
+            }
+        }
+        state.table = MountTable(parsing: text)
+    }
+}
+
+extension ResourceURL {
+    /// The destination; of a `file:` URL the file system that holds the path.
+    package var fileDestination: Destination { scheme == .file ? .file(at: filePath) : destination }
+}
+
+extension Destination {
+    /// The file system that holds an absolute path, named by its mount point. Only the mount table is read,
+    /// so this works for a hung file system too.
+    package static func file(at path: String) -> Destination {
+        file(mountPoint: CurrentMounts.shared.mount(of: path)?.point ?? "/")
+    }
+
+    /// The destination of a URL. A path in a `file:` URL stands for the file system that holds it.
+    package init?(url text: String) {
+        guard let destination = Destination(text) else { return nil }
+        let url = destination.isFile ? try? ResourceURL(text) : nil
+        self = url?.fileDestination ?? destination
     }
 }
