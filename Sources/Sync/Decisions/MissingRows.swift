@@ -115,3 +115,93 @@ enum MissingRows: Sendable, Equatable {
         return .refuse(failure)
     }
 }
+
+/// The facts of a read by which ``MissingRows`` decides.
+struct ReadFacts: Sendable, Equatable {
+    /// The first page, requested once more behind the last one.
+    enum FirstPage: Sendable, Equatable {
+        case unknown, same, changed
+    }
+
+    var mode: SyncPayload.Mode
+    var read: SyncRead
+    var end: PagingEnd
+    /// Whether every page was answered 200.
+    var everyPageWas200 = true
+    /// Rejected records whose key is not known; each may be any row of the collection.
+    var rejectsWithoutKey = 0
+    /// Keys that occurred twice in the list.
+    var duplicates = 0
+    var paging: PagingRule.Kind
+    var pages: Int64 = 1
+    var firstPage = FirstPage.unknown
+    /// Whether this is the second read of the list in one command.
+    var isSecondRead = false
+    /// Whether the first read of this command has the same ``ReadPrint``.
+    var isSameAsFirst = false
+    /// Whether the last complete read of an earlier command has the same ``ReadPrint``.
+    var isSameAsLast = false
+    /// Keys that the read lists, with those of rejected records.
+    var listed: Int
+    /// Rows of the collection that can be missing (``MergeDecision/deletesMissing(_:)``).
+    var rows: Int
+    /// The ones of ``rows`` that the read does not list.
+    var missing: Int
+    /// The ones of ``missing`` that the last complete read did not list either.
+    var missingBefore = 0
+    /// The ones of ``missing`` that this is complete read ``ReadProof/maxReads`` in a row not to list.
+    var missingOften = 0
+    var allowEmpty = false
+    var maxDelete = DeleteLimit.standard
+}
+
+/// The order of the keys that a read lists, as a hash.
+///
+/// Two reads with the same print one after the other saw a list that stood still between them: when the first
+/// ended, each page was as the second found it. So a row that both lack is gone (the double collect of Afek et
+/// al., Atomic Snapshots of Shared Memory, Journal of the ACM 40, 1993).
+struct ReadPrint: Sendable, Equatable {
+    /// The order of the keys of one page.
+    struct Page: Sendable, Equatable {
+        fileprivate(set) var hash = StableHash.start
+        /// The number of records of the whole list, as the page states it.
+        var total: Int?
+
+        /// - Parameter key: nil for an element whose key is not known.
+        mutating func add(_ key: String?) {
+            hash = StableHash.adding((key ?? "").utf8, to: hash)
+            hash = StableHash.adding(CollectionOfOne(0), to: hash)
+        }
+    }
+
+    private(set) var first: Page?
+    private(set) var whole = StableHash.start
+
+    mutating func add(_ page: Page) {
+        if first == nil { first = page }
+        // The end of some lists is an empty page.
+        guard page.hash != StableHash.start else { return }
+        withUnsafeBytes(of: page.hash.littleEndian) { whole = StableHash.adding($0, to: whole) }
+    }
+
+    /// The print in the state of a collection.
+    var text: String { String(whole, radix: 16) }
+}
+
+extension ReadPrint {
+    init(_ value: JSONValue?) {
+        guard let texts = value?.elements, texts.count >= 2,
+            let whole = texts[0].string.flatMap({ UInt64($0, radix: 16) }),
+            let hash = texts[1].string.flatMap({ UInt64($0, radix: 16) })
+        else { return }
+        self.whole = whole
+        first = Page(hash: hash, total: texts.count > 2 ? texts[2].integer.map { Int($0) } : nil)
+    }
+
+    /// The print in a checkpoint.
+    var json: JSONValue {
+        guard let first else { return .array([]) }
+        let total = first.total.map { [JSONValue.integer(Int64($0))] } ?? []
+        return .array([.string(text), .string(String(first.hash, radix: 16))] + total)
+    }
+}

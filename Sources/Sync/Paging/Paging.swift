@@ -278,3 +278,33 @@ struct Paging: Sendable {
         return failure
     }
 }
+
+/// The decision after an answer to a page.
+enum PagingStep: Sendable, Equatable {
+    case page(PageRequest)
+    case end(PagingEnd)
+    case failure(CommandFailure)
+}
+
+/// Whether a read of all pages is the whole list.
+enum PagingEnd: Sendable, Equatable {
+    case complete
+    /// Every page came, and the list changed between them: the pages state different totals.
+    case moved
+    /// - Parameter because: a clause without a subject of its own, in the result.
+    case partial(because: String)
+
+    var isPartial: Bool {
+        if case .partial = self { true } else { false }
+    }
+}
+
+/// The page with which a later execution can go on, with `"by": "cursor"`.
+struct PagingPosition: Sendable, Equatable {
+    /// Of the page to request, from 1.
+    var number: Int64
+    var cursor: String
+    /// Elements on the pages before.
+    var items: Int
+    var total: Int?
+}

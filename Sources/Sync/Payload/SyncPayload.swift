@@ -190,3 +190,111 @@ struct SyncPayload: Sendable, Equatable {
 
     private var lists: [JSONPointer] { [items] + [deletedItems].compactMap(\.self) }
 }
+
+/// Which side a row that was changed here takes over: the value of `merge` in the payload.
+enum MergeRule: String, Sendable, CaseIterable {
+    /// The remote record replaces it.
+    case remote
+    /// It stays, and the remote record is stored beside it.
+    case local
+    /// The later version stays.
+    case newest
+}
+
+extension SyncPayload {
+    /// The payload as it is stored; ``init(_:)`` reads it.
+    var json: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("url", .string(url.text)), .init("collection", .string(collection)),
+            .init("items", .string(items.text)), .init("key", keyJSON), .init("mode", .string(mode.rawValue)),
+            .init("merge", .string(merge.rawValue)),
+        ]
+        for (name, pointer) in [("version", version), ("deleted", deleted), ("deletedItems", deletedItems)] {
+            if let pointer { members.append(.init(name, .string(pointer.text))) }
+        }
+        if pages != .one { members.append(.init("pages", pages.json)) }
+        if let since { members.append(.init("since", since.json)) }
+        if !isConditional { members.append(.init("conditional", false)) }
+        if !columns.isEmpty {
+            members.append(.init("columns", .object(columns.map { .init($0.name, .string($0.pointer.text)) })))
+        }
+        if format != .json { members.append(.init("format", .string(format.rawValue))) }
+        if !headers.isEmpty { members.append(.init("headers", headersJSON)) }
+        if allowEmpty { members.append(.init("allowEmpty", true)) }
+        if maxDelete != .standard { members.append(.init("maxDelete", maxDelete.json)) }
+        if maxRecord != Self.maxRecord { members.append(.init("maxRecord", .integer(maxRecord))) }
+        if maxRejects != Self.maxRejects { members.append(.init("maxRejects", .integer(maxRejects))) }
+        if maxBytes != Self.maxBytes { members.append(.init("maxBytes", .integer(maxBytes))) }
+        return .object(members)
+    }
+
+    /// The part of the payload on which the answers of the server, and their meaning, depend. A stored token
+    /// or validator is used only by a sync of the same identity.
+    var identity: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("url", .string(url.text)), .init("items", .string(items.text)), .init("key", keyJSON),
+            .init("mode", .string(mode.rawValue)), .init("format", .string(format.rawValue)),
+            .init("pages", pages.identity), .init("since", since?.identity ?? nil), .init("headers", headersJSON),
+            .init("maxRecord", .integer(maxRecord)),
+        ]
+        for (name, pointer) in [("version", version), ("deleted", deleted), ("deletedItems", deletedItems)] {
+            members.append(.init(name, pointer.map { .string($0.text) } ?? nil))
+        }
+        return .object(members)
+    }
+
+    /// A short form of ``identity``, which also hides the values of its headers.
+    var fingerprint: String { String(StableHash.of(identity.bytes), radix: 16) }
+
+    private var keyJSON: JSONValue {
+        key.count == 1 ? .string(key[0].text) : .array(key.map { .string($0.text) })
+    }
+
+    private var headersJSON: JSONValue { .object(headers.map { .init($0.name, .string($0.value)) }) }
+}
+
+extension SyncPayload {
+    /// The values beside the lists that the pages of this sync are asked for.
+    var envelopePointers: [JSONPointer] { [pages.cursor, pages.total, tokenPointer, pages.more].compactMap(\.self) }
+
+    private var tokenPointer: JSONPointer? {
+        if case .token(let pointer)? = since?.source { pointer } else { nil }
+    }
+
+    var scanPlan: ScanPlan {
+        ScanPlan(
+            format: format, items: items, deletedItems: deletedItems, values: envelopePointers, signs: signs,
+            fields: layout.fields, maxRecord: Int(maxRecord))
+    }
+
+    var layout: RecordLayout { RecordLayout(key: key, version: version, deleted: deleted, cursor: pages.lastRecord) }
+
+    /// The pointers of ``PagingSigns``. Numbered pages end by their records, so nothing is looked for.
+    func findSigns() -> [JSONPointer] {
+        guard format == .json, !pages.isStated || pages.by == .link || pages.by == .cursor else { return [] }
+        return PagingSigns.pointers(
+            around: items, but: envelopePointers + [items] + [deletedItems].compactMap(\.self))
+    }
+
+    /// The values beside the lists of a page.
+    struct PageValues: Sendable {
+        var cursor = EnvelopeValue.missing
+        var total = EnvelopeValue.missing
+        var token = EnvelopeValue.missing
+        var more = EnvelopeValue.missing
+        var signs = PagingSigns()
+    }
+
+    /// - Parameter items: of the page.
+    func values(of envelope: Envelope, items: Int) -> PageValues {
+        var rest = envelope.values[...]
+        func next(_ pointer: JSONPointer?) -> EnvelopeValue { pointer == nil ? .missing : rest.popFirst() ?? .missing }
+        var values = PageValues()
+        values.cursor = next(pages.cursor)
+        values.total = next(pages.total)
+        values.token = next(tokenPointer)
+        values.more = next(pages.more)
+        values.signs = PagingSigns(signs, rest, items: items)
+        return values
+    }
+}

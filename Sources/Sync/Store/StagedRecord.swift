@@ -1,3 +1,6 @@
+internal import Commands
+internal import Crypto
+
 /// One element of a page, ready to be staged.
 struct StagedRecord: Sendable, Equatable {
     /// In the column `kind`.
@@ -58,4 +61,56 @@ struct StagedBatch: Sendable {
         bodies.reserveCapacity(batch.bodies.count)
         return batch
     }
+}
+
+/// The hash by which two bodies are compared: the first 16 bytes of their SHA-256.
+struct RecordHash: Sendable, Equatable {
+    private let words: (first: UInt64, second: UInt64)
+
+    init(_ body: ArraySlice<UInt8>) {
+        words = body.withUnsafeBytes { bytes in
+            var hash = SHA256()
+            hash.update(bufferPointer: bytes)
+            return hash.finalize().withUnsafeBytes { digest in
+                (digest.loadUnaligned(as: UInt64.self), digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+        }
+    }
+
+    static func == (left: RecordHash, right: RecordHash) -> Bool { left.words == right.words }
+
+    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try Swift.withUnsafeBytes(of: words, body)
+    }
+}
+
+/// The counts of the staged pages, which are committed with them: a later execution that goes on behind them
+/// reports the whole read.
+struct StagedCounts: Sendable, Equatable {
+    var records = 0
+    var duplicates = 0
+    var pages: Int64 = 0
+    var bytes: Int64 = 0
+    var restarted = 0
+    var rejected = 0
+    var rejectedWithoutKey = 0
+
+    init() {}
+
+    init?(_ text: String) {
+        guard let value = try? JSONValue(parsing: text.utf8), let numbers = value.elements?.compactMap(\.integer),
+            numbers.count == 7, numbers.allSatisfy({ $0 >= 0 })
+        else { return nil }
+        (records, duplicates, pages) = (Int(numbers[0]), Int(numbers[1]), numbers[2])
+        (bytes, restarted) = (numbers[3], Int(numbers[4]))
+        (rejected, rejectedWithoutKey) = (Int(numbers[5]), Int(numbers[6]))
+    }
+
+    init(_ result: SyncResult) {
+        (records, duplicates, pages, bytes) = (result.records, result.duplicates, result.pages, result.bytes)
+        (restarted, rejected) = (result.restarted, result.rejects.count)
+        rejectedWithoutKey = result.rejects.countWithoutKey
+    }
+
+    var text: String { "[\(records),\(duplicates),\(pages),\(bytes),\(restarted),\(rejected),\(rejectedWithoutKey)]" }
 }

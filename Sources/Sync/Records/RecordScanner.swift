@@ -1,4 +1,5 @@
 internal import Commands
+internal import Transfers
 
 /// Finds the records in the body of a page, which arrives in chunks, and the values around them. Pure.
 ///
@@ -150,4 +151,63 @@ struct RecordScanner: Sendable {
         case .other(let kind): throw refuse(kind)
         }
     }
+}
+
+/// One element of a list in the body of a page.
+struct ScannedElement: Sendable {
+    var list: ScanPlan.List
+    /// From 0, in the list.
+    var index: Int
+    /// The exact bytes, without white space around them; empty where they were not held
+    /// (``RecordProblem/tooLarge(bytes:max:)``).
+    var bytes: ArraySlice<UInt8>
+    /// Why it is left out; nil: it is valid JSON.
+    var problem: RecordProblem?
+    /// Where the values of ``ScanPlan/fields`` stand, as indices of ``bytes``.
+    var fields: [Range<Int>?]
+
+    /// The JSON text of a field; nil where the record has none.
+    func field(_ position: Int) -> ArraySlice<UInt8>? {
+        guard position < fields.count, let range = fields[position] else { return nil }
+        return bytes[range]
+    }
+}
+
+/// The parts of a body beside the elements of its lists.
+struct Envelope: Sendable, Equatable {
+    /// The kind of value at the pointer of a list.
+    enum Found: Sendable, Equatable {
+        case nothing
+        case array
+        case other(String)
+    }
+
+    var items = Found.nothing
+    var deletedItems = Found.nothing
+    /// In the order of ``ScanPlan/values``, then of ``ScanPlan/signs``.
+    var values: [EnvelopeValue]
+
+    subscript(_ list: ScanPlan.List) -> Found {
+        get {
+            switch list {
+            case .items: items
+            case .deletedItems: deletedItems
+            }
+        }
+        set {
+            switch list {
+            case .items: items = newValue
+            case .deletedItems: deletedItems = newValue
+            }
+        }
+    }
+}
+
+/// A part of a body while it is scanned.
+struct BodyChunk {
+    let array: [UInt8]
+    /// The bytes of ``array``.
+    let bytes: JSONBytes
+    /// Bytes of the body before this part.
+    let offset: Int
 }

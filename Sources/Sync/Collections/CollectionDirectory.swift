@@ -147,22 +147,48 @@ package struct CollectionDirectory: Sendable, Hashable {
         }
         return stat("\(file(name))-wal", &status) != 0 || status.st_size == 0
     }
+}
 
-    /// Calls `body` with each collection. One that cannot be used does not end the others.
-    /// - Returns: the problems, by name. A file without tables, and one that is gone meanwhile, are none.
-    package func visit(
-        _ body: (String, CollectionReader) throws -> Void
-    ) throws(CollectionError) -> [(name: String, error: CollectionError)] {
-        let names: [String]
-        do throws(SystemError) { names = try self.names() } catch { throw CollectionError(error) }
-        return names.compactMap { name in
-            do {
-                try body(name, try CollectionReader(self, name))
-                return nil
-            } catch {
-                let error = CollectionError(error, file(name))
-                return error.problem == .missing ? nil : (name, error)
+extension CollectionDirectory {
+    /// The directory, and the files in it, that belong to another user, that others can read, or that the
+    /// group can write: a sentence each.
+    package func permissionProblems() throws -> [String] {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return [] }
+        var problems: [String] = []
+        if let problem = Self.problem(status, permitted: 0o750) {
+            problems.append("\(path) \(problem): chmod 700 corrects it, or 750 for readers of its group")
+        }
+        let mode = fileMode
+        for name in try names() {
+            for path in files(of: name) where stat(path, &status) == 0 {
+                guard let problem = Self.problem(status, permitted: mode) else { continue }
+                problems.append("\(path) \(problem): chmod \(String(mode, radix: 8)) corrects it")
             }
         }
+        return problems
+    }
+
+    private static func problem(_ status: stat, permitted: mode_t) -> String? {
+        if status.st_uid != geteuid() { return "belongs to user \(status.st_uid), not to \(geteuid())" }
+        let mode = status.st_mode & 0o777
+        return mode & 0o077 & ~permitted == 0 ? nil : "has mode \(String(mode, radix: 8)), open to other users"
+    }
+}
+
+/// The lock of a collection: its holder is the only one that writes. It ends with its process.
+///
+/// A lock counts only while its name leads to the locked file: a file that was removed and made anew can be
+/// locked twice.
+struct CollectionLock: Sendable {
+    private let lock: FileLock
+
+    /// - Returns: nil where another execution or process writes to the collection.
+    static func attempt(_ path: String) throws(SystemError) -> CollectionLock? {
+        for _ in 0..<16 {
+            guard let lock = try FileLock.attempt(path) else { return nil }
+            if lock.isNamed(path) { return CollectionLock(lock: lock) }
+        }
+        return nil
     }
 }

@@ -1,3 +1,23 @@
+/// The bytes of a JSON text that a reader looks at.
+typealias JSONBytes = UnsafeBufferPointer<UInt8>
+
+extension JSONBytes {
+    /// Eight bytes, the first in the lowest bits. The caller knows that they exist.
+    @inline(__always)
+    func word(at position: Int) -> UInt64 {
+        guard let baseAddress else { return 0 }
+        return UInt64(littleEndian: UnsafeRawPointer(baseAddress + position).loadUnaligned(as: UInt64.self))
+    }
+
+    /// White space of RFC 8259, section 2.
+    @inline(__always)
+    func skippingSpace(from start: Int) -> Int {
+        var position = start
+        while position < count, self[position].isJSONSpace { position += 1 }
+        return position
+    }
+}
+
 /// Searches in eight bytes at once: the highest bit of a byte in the result marks a hit. The lowest mark is
 /// always right; marks above it may be wrong, because a subtraction borrows from the next byte.
 enum ByteSearch {
@@ -30,4 +50,13 @@ enum ByteSearch {
         let newline = word ^ newlines
         return (newline &- ones) & ~newline & highs
     }
+}
+
+extension UInt8 {
+    @inline(__always)
+    var isJSONSpace: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
+
+    @inline(__always)
+    var isASCIIDigit: Bool { self &- 0x30 < 10 }
+
 }
