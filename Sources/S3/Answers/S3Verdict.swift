@@ -198,3 +198,70 @@ package struct S3Verdict: Sendable {
         refusal.retryAfter.flatMap { RetryAfter.duration($0, now: now) }
     }
 }
+
+/// The consequence of a refusal.
+package enum S3Decision: Sendable, Equatable {
+    case fail(CommandFailure)
+    /// Sign with this offset and send once more; not charged. Later requests to the endpoint use it as well.
+    case correctClock(S3ClockOffset)
+    /// Send the same bytes once more.
+    case sendAgain
+    /// HEAD. Where the object is not this command's, the upload is lost: plan a new one
+    /// (``S3Checkpoint/restarted()``).
+    case inspectThenRestart
+    /// Abort the upload and plan a new one.
+    case restart
+    /// HEAD. Where the object is this command's, it has succeeded; else it fails like this.
+    case inspectThenFail(CommandFailure)
+}
+
+/// The facts about a refused request and its command that a verdict needs.
+package struct S3Attempt: Sendable, Equatable {
+    enum Authority: Sendable, Equatable {
+        /// The credential of the endpoint.
+        case credential
+        /// A presigned URL.
+        /// - Parameter expiry: as the URL says.
+        case presigned(expiry: Timestamp?)
+    }
+
+    var step: S3Step
+    var authority = Authority.credential
+    /// The request was signed with a corrected clock because of a RequestTimeTooSkewed before it.
+    package var hasCorrectedClock = false
+    /// The previous answer to the command was AccessDenied (``S3Checkpoint/wasDenied``).
+    var wasDenied = false
+    /// The same bytes were refused before because of their digest (``S3Checkpoint/damagedPart``).
+    var wasDamaged = false
+    /// Uploads lost so far (``S3Checkpoint/restarts``).
+    var restarts = 0
+    /// The command never replaces an object.
+    var ifAbsent = false
+
+    package init(_ step: S3Step) { self.step = step }
+}
+
+/// A request of an `s3`, or of a download from S3.
+package enum S3Step: Sendable, Equatable {
+    case create
+    case part(Int)
+    case complete
+    /// One PutObject, or the PUT of a presigned URL.
+    case put
+    case abort
+    case listParts
+    case listUploads
+    case head
+    case get
+
+    /// Whether the request makes the object, so that an unclear answer leaves it unclear whether it exists.
+    var makesObject: Bool { self == .complete || self == .put }
+
+    /// Whether the request names a multipart upload.
+    var needsUpload: Bool {
+        switch self {
+        case .part, .complete, .listParts: true
+        case .create, .put, .abort, .listUploads, .head, .get: false
+        }
+    }
+}

@@ -1,4 +1,6 @@
 package import Commands
+internal import Crypto
+internal import HTTPClient
 internal import Transfers
 
 /// The state that an `s3` saves in the store, so that any worker can resume it after this one has died.
@@ -176,5 +178,65 @@ package struct S3Checkpoint: Sendable, Equatable {
         next.parts = [:]
         next.restarts += 1
         return next
+    }
+}
+
+/// How far a multipart upload has come.
+enum S3Phase: String, Sendable, CaseIterable {
+    /// No multipart upload is known to exist.
+    case planned
+    /// The upload exists, and parts are sent.
+    case initiated
+    /// All parts are acknowledged, and the completion may have been sent.
+    case completing
+    /// The upload is given up; its parts are to be deleted.
+    case aborting
+}
+
+/// A part that the endpoint has acknowledged, as the checkpoint has it.
+struct S3Part: Sendable, Equatable {
+    /// 1…10,000
+    var number: Int
+    /// Without quotes.
+    var etag: String
+    /// The value of `x-amz-checksum-crc32c`; nil with any other ``S3Checksum``.
+    var checksum: String?
+
+    init(_ number: Int, etag: String, checksum: String? = nil) {
+        self.number = number
+        self.etag = etag
+        self.checksum = checksum
+    }
+}
+
+/// The `ETag` of parts and objects.
+enum S3Tag {
+    /// The maximum length of a tag in bytes; AWS has 35.
+    static let maxLength = 256
+
+    /// The tag without its quotes.
+    /// - Returns: nil for an empty or a long tag, and for one with other than printable ASCII.
+    static func text(_ field: some StringProtocol) -> String? {
+        var text = field.trimmed[...]
+        if text.hasPrefix("W/") { text = text.dropFirst(2) }
+        if text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
+        guard (1...maxLength).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            return nil
+        }
+        return String(text)
+    }
+
+    /// The tag that S3 gives an object of parts whose tags are MD5s: the MD5 of these MD5s, a hyphen and
+    /// their number.
+    /// - Parameter parts: in the order of their numbers.
+    /// - Returns: nil where a tag is not an MD5, as with server-side encryption by KMS.
+    static func composite(of parts: [S3Part]) -> String? {
+        guard !parts.isEmpty else { return nil }
+        var hash = Insecure.MD5()
+        for part in parts {
+            guard let bytes = Hexadecimal.bytes(part.etag), bytes.count == 16 else { return nil }
+            hash.update(data: bytes)
+        }
+        return "\(Hexadecimal.text(hash.finalize()))-\(parts.count)"
     }
 }

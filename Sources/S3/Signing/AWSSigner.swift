@@ -1,4 +1,6 @@
 internal import Commands
+internal import Crypto
+internal import HTTPClient
 internal import Transfers
 
 /// Signs requests with one credential for one region. Every attempt is signed anew: a repeated signature ends
@@ -63,5 +65,76 @@ struct AWSSigner: Sendable {
         let scope = AWSScope(at: time, region: region, service: service)
         let key = keys.key(for: credential, scope)
         return (AWSSignature(of: request, payload: payload, at: time, scope, key: key), scope)
+    }
+}
+
+/// A signature of one request (AWS Signature Version 4, for S3: the path is encoded once and not normalised).
+struct AWSSignature: Sendable, Equatable {
+    static let algorithm = "AWS4-HMAC-SHA256"
+
+    /// Names in lower case, joined by semicolons.
+    let signedHeaders: String
+    /// Method, path, query, headers, names of the headers and hash of the body, joined by newlines.
+    let canonicalRequest: String
+    let stringToSign: String
+    /// 64 hexadecimal digits.
+    let text: String
+
+    /// - Parameters:
+    ///   - request: with every header that is signed.
+    ///   - payload: the hash of the body.
+    ///   - time: the time of signing, which the request names as well.
+    ///   - key: the signing key of `scope`.
+    init(of request: AWSRequest, payload: AWSPayloadHash, at time: Timestamp, _ scope: AWSScope, key: SymmetricKey) {
+        let headers = request.canonicalHeaders()
+        signedHeaders = Self.names(headers)
+        canonicalRequest = [
+            request.method, request.path, S3Path.query(request.query),
+            headers.map { "\($0.name):\($0.value)\n" }.joined(), signedHeaders, payload.text,
+        ].joined(separator: "\n")
+        stringToSign = [
+            Self.algorithm, AWSDate.text(time), scope.text,
+            Hexadecimal.text(SHA256.hash(data: Array(canonicalRequest.utf8))),
+        ].joined(separator: "\n")
+        text = Hexadecimal.text(HMAC<SHA256>.authenticationCode(for: Array(stringToSign.utf8), using: key))
+    }
+
+    static func names(_ headers: [HTTPField]) -> String { headers.map(\.name).joined(separator: ";") }
+}
+
+/// Day, region and service for which a signature is valid: `20130524/us-east-1/s3/aws4_request`.
+struct AWSScope: Sendable, Hashable {
+    /// `20130524`
+    let day: String
+    let region: String
+    let service: String
+
+    init(at time: Timestamp, region: String, service: String = "s3") {
+        day = String(AWSDate.text(time).prefix(8))
+        self.region = region
+        self.service = service
+    }
+
+    var text: String { "\(day)/\(region)/\(service)/aws4_request" }
+}
+
+/// A time in the form of `x-amz-date`: `20130524T000000Z`.
+enum AWSDate {
+    /// The time in whole seconds, rounded down. Years beyond 0 to 9999 are clamped.
+    static func text(_ time: Timestamp) -> String {
+        // 2013-05-24T00:00:00.000Z
+        let digits = time.description.utf8.prefix(19).filter { $0.isDigit || $0 == UInt8(ascii: "T") }
+        return String(decoding: digits, as: UTF8.self) + "Z"
+    }
+
+    /// - Returns: nil where `text` is not of that form.
+    static func time(_ text: some StringProtocol) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
+        let parts = [0..<4, 4..<6, 6..<8, 9..<11, 11..<13, 13..<15].map {
+            String(decoding: bytes[$0], as: UTF8.self)
+        }
+        return Timestamp(
+            rfc3339: "\(parts[0])-\(parts[1])-\(parts[2])T\(parts[3]):\(parts[4]):\(parts[5])Z")
     }
 }

@@ -153,3 +153,21 @@ package struct S3Endpoint: Sendable, Equatable {
     /// The URL in a payload.
     package var text: String { destination.text + path }
 }
+
+/// Where the name of the bucket stands.
+package enum S3Addressing: String, Sendable {
+    /// `https://endpoint/bucket/key`
+    case path
+    /// `https://bucket.endpoint/key`
+    case virtual
+}
+
+/// Why endpoint, bucket and key do not make an address.
+package struct S3AddressError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A sentence that names the wrong part.
+    package var message: String
+
+    init(_ message: String) { self.message = message }
+
+    package var description: String { message }
+}

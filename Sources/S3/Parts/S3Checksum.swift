@@ -1,4 +1,5 @@
 internal import Commands
+internal import HTTPClient
 internal import Transfers
 
 /// How the endpoint checks the bytes of a part.
@@ -38,5 +39,21 @@ enum S3Checksum: String, Sendable, CaseIterable {
     /// needed.
     var announcement: HTTPField? {
         self == .crc32c ? HTTPField("x-amz-checksum-algorithm", "CRC32C") : nil
+    }
+}
+
+/// The digests of one part, as far as its ``S3Checksum`` needs them.
+struct S3PartDigest: Sendable, Equatable {
+    /// 32 bytes.
+    var sha256: [UInt8]?
+    /// 16 bytes.
+    var md5: [UInt8]?
+    var crc32c: UInt32?
+
+    static func base64(_ bytes: [UInt8]) -> String { Base64.encode(bytes) }
+
+    /// Four bytes in network order, as `x-amz-checksum-crc32c` has them.
+    static func base64(crc: UInt32) -> String {
+        Base64.encode([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: crc >> $0) })
     }
 }
