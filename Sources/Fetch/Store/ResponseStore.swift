@@ -1,6 +1,7 @@
 internal import Commands
 internal import GRDB
 internal import Glibc
+internal import Host
 
 /// The responses that `fetch` keeps: an index in SQLite, and a file for each body of more than 64 KiB.
 ///
@@ -209,4 +210,89 @@ package final class ResponseStore: Sendable {
     }
 
     func path(of sha256: String) -> String { "\(directory)/body/\(sha256.prefix(2))/\(sha256)" }
+}
+
+extension ResponseStore {
+    /// The minimum age of a file that is deleted: a younger one may be in the hands of another process.
+    package static let leftoverAge = 86_400
+
+    /// Deletes the bodies that no row names, and those that were arriving when their worker died. A part that a worker
+    /// writes is locked: its age says nothing where the wall clock has jumped.
+    /// - Parameter age: the minimum age of a file in seconds.
+    /// - Returns: the number of files.
+    @discardableResult
+    package func sweep(olderThan age: Int = leftoverAge) throws -> Int {
+        var count = 0
+        let bodies = "\(directory)/body"
+        for name in Self.names(in: bodies) {
+            let path = "\(bodies)/\(name)"
+            if name.hasSuffix(".part") {
+                if Self.isOld(path, age), FreeLock(path: path) != nil, unlink(path) == 0 { count += 1 }
+                continue
+            }
+            for sha256 in Self.names(in: path) where Self.isOld("\(path)/\(sha256)", age) {
+                if try removeUnnamed(sha256, "\(path)/\(sha256)") { count += 1 }
+            }
+        }
+        return count
+    }
+
+    private static func isOld(_ path: String, _ age: Int) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && time(nil) - status.st_mtim.tv_sec >= age
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let listing = opendir(path) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard let name else { continue }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+extension ResponseStore {
+    /// The condition of the stored responses.
+    package enum Condition: Sendable, Equatable {
+        /// No response was ever stored.
+        case missing
+        case sound(responses: Int)
+        /// The next fetch begins with an empty store. A sentence.
+        case lost(String)
+        /// A sentence.
+        case unreadable(String)
+    }
+
+    /// Checks the index of a directory, and changes nothing: opening a store would replace a damaged one.
+    package static func condition(of directory: String) -> Condition {
+        let path = "\(directory)/index.sqlite"
+        guard access(path, F_OK) == 0 else { return .missing }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(10)
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA mmap_size = 0") }
+        do {
+            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            return try queue.read { db in
+                if let first = try String.fetchAll(db, sql: "PRAGMA integrity_check").first, first != "ok" {
+                    return .lost("the responses in \(path) are corrupt: \(first); delete it, and fetch asks again")
+                }
+                guard try Int.fetchOne(db, sql: "PRAGMA user_version") == version else {
+                    return .lost("the responses in \(path) are of another version; the next fetch begins anew")
+                }
+                return .sound(responses: try Int.fetchOne(db, sql: "SELECT count FROM usage") ?? 0)
+            }
+        } catch let error as DatabaseError where [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode) {
+            return .lost("the responses in \(path) are damaged; the next fetch begins anew")
+        } catch {
+            return .unreadable("\(ResponseStoreError(error, path))")
+        }
+    }
 }

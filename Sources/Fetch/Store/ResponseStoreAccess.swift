@@ -1,4 +1,5 @@
 internal import Commands
+internal import GRDB
 internal import Glibc
 internal import Synchronization
 package import Transfers
@@ -58,4 +59,17 @@ package final class ResponseStoreAccess: ResponseInvalidation {
 
     /// The path of a body that is arriving.
     func partPath(_ id: CommandID, claim: Int) -> String { "\(directory ?? "")/body/.\(id).\(claim).part" }
+}
+
+/// The store of responses cannot be read or written.
+package struct ResponseStoreError: Error, CustomStringConvertible {
+    /// A sentence.
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+
+    init(_ error: any Error, _ path: String) {
+        let words = (error as? DatabaseError).map { "\($0.resultCode): \($0.message ?? "no message")" } ?? error.words
+        description = "cannot use the responses in \(path): \(words)"
+    }
 }
