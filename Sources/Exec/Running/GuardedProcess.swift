@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import Host
+internal import Synchronization
 
 /// A program that runs under a guardian (Guardian.h), and the stream of its events.
 ///
@@ -46,4 +47,40 @@ final class GuardedProcess: Sendable {
         stop.order(.cancelled, grace: grace)
         wake.signal()
     }
+}
+
+/// The orders of the owner of a guarded program, until its thread carries them out. A later order can only
+/// shorten the grace.
+final class ProgramStop: Sendable {
+    struct Order: Sendable, Equatable {
+        var cause: ProgramEnd.Stop
+        /// Zero: KILL at once.
+        var grace: Duration
+    }
+
+    private struct State {
+        var pending: Order?
+        /// The first cause counts.
+        var cause: ProgramEnd.Stop?
+    }
+
+    private let state = Mutex(State())
+
+    func order(_ cause: ProgramEnd.Stop, grace: Duration) {
+        state.withLock { state in
+            let first = state.cause ?? cause
+            state.cause = first
+            state.pending = Order(cause: first, grace: min(grace, state.pending?.grace ?? grace))
+        }
+    }
+
+    /// The order that has not been carried out.
+    func take() -> Order? {
+        state.withLock { state in
+            defer { state.pending = nil }
+            return state.pending
+        }
+    }
+
+    var cause: ProgramEnd.Stop? { state.withLock { $0.cause } }
 }

@@ -107,6 +107,41 @@ final class ProgramEventQueue: Sendable {
     }
 }
 
+/// An event of a guarded program, in the order: `waitingForLock`, `started`, outputs and reports, `ended`.
+enum ProgramEvent: Sendable, Equatable {
+    enum Stream: Sendable, Equatable {
+        case output
+        case error
+    }
+
+    /// An earlier run is still ending.
+    case waitingForLock
+    case started(pid: Int32)
+    /// Bytes as they came, at most 64 KiB.
+    case output(Stream, [UInt8])
+    case report(ProgramReport)
+    /// The last event.
+    case ended(ProgramEnd)
+}
+
 extension ProgramEvent {
     fileprivate var size: Int { if case .output(_, let bytes) = self { bytes.count } else { 0 } }
+}
+
+/// Wakes the thread of a guarded program from its poll(2): an eventfd(2).
+final class ProgramWake: Sendable {
+    /// -1 where the process has no descriptor left; the start of the program fails then.
+    let descriptor = clinux_event()
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func signal() {
+        var one: UInt64 = 1
+        _ = write(descriptor, &one, MemoryLayout<UInt64>.size)
+    }
+
+    func drain() {
+        var count: UInt64 = 0
+        _ = read(descriptor, &count, MemoryLayout<UInt64>.size)
+    }
 }

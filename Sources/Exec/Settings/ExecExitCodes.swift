@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The exit codes of a program that differ from sysexits.h.
 struct ExecExitCodes: Sendable, Equatable {
     /// In addition to 0.
@@ -46,6 +48,33 @@ struct ExecExitCodes: Sendable, Equatable {
         case 127: "not found, from a shell"
         case 129...192: "a shell's report of \(SignalName.of(code - 128))"
         default: nil
+        }
+    }
+}
+
+enum SignalName {
+    /// `SIGSEGV`; “signal 40” for one without a name.
+    static func of(_ number: Int32) -> String {
+        switch number {
+        case SIGHUP: "SIGHUP"
+        case SIGINT: "SIGINT"
+        case SIGQUIT: "SIGQUIT"
+        case SIGILL: "SIGILL"
+        case SIGTRAP: "SIGTRAP"
+        case SIGABRT: "SIGABRT"
+        case SIGBUS: "SIGBUS"
+        case SIGFPE: "SIGFPE"
+        case SIGKILL: "SIGKILL"
+        case SIGUSR1: "SIGUSR1"
+        case SIGSEGV: "SIGSEGV"
+        case SIGUSR2: "SIGUSR2"
+        case SIGPIPE: "SIGPIPE"
+        case SIGALRM: "SIGALRM"
+        case SIGTERM: "SIGTERM"
+        case SIGXCPU: "SIGXCPU"
+        case SIGXFSZ: "SIGXFSZ"
+        case SIGSYS: "SIGSYS"
+        default: "signal \(number)"
         }
     }
 }

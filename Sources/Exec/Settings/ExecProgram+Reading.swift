@@ -1,4 +1,5 @@
 internal import Commands
+internal import Host
 internal import Settings
 internal import Transfers
 
@@ -87,5 +88,53 @@ extension ExecLimits {
         addressSpace = try reader.value(section + ["memory"], takes: "a size such as 2GiB") { ByteCount.bytes($0) }
         processes = try reader.value(section + ["processes"], takes: "a whole number") { Int($0) }
         try reader.read(&openFiles, section + ["openFiles"])
+    }
+}
+
+extension ExecProgram {
+    /// The maximum bytes of a value that is read from a file.
+    static let maxValue = 65_536
+
+    /// The names and values of ``set``; those of files are read anew. Blocks.
+    /// - Throws: a charged ``CommandFailure``, because a file may be missing while it is replaced. It never
+    ///   quotes a value.
+    func settings() throws(CommandFailure) -> [(name: String, value: String)] {
+        var settings: [(name: String, value: String)] = []
+        for setting in set {
+            switch setting.value {
+            case .text(let text): settings.append((setting.name, text))
+            case .file(let path):
+                guard var text = TextFile.read(path) else {
+                    throw CommandFailure(
+                        .command, reason: "the value of \(setting.name) cannot be read from \(path), or is empty")
+                }
+                if text.utf8.last == 0x0A { text.unicodeScalars.removeLast() }
+                guard text.utf8.count <= Self.maxValue, !text.utf8.contains(0) else {
+                    throw CommandFailure(
+                        .final,
+                        reason:
+                            "the value of \(setting.name) in \(path) has a zero byte, or more than \(Self.maxValue) "
+                            + "bytes")
+                }
+                settings.append((setting.name, text))
+            }
+        }
+        return settings
+    }
+}
+
+extension ExecProgram {
+    /// The user of the settings, looked up in the system's databases; nil: the worker's. Blocks.
+    func lookUpUser() throws(CommandFailure) -> ProgramUser? {
+        guard let user else { return nil }
+        do throws(SystemError) {
+            if let found = try ProgramUser.named(user) { return found }
+        } catch {
+            throw CommandFailure(.command, reason: "the user of the program “\(name)” is not known: \(error)")
+        }
+        throw CommandFailure(
+            .final,
+            reason: "the program “\(name)” cannot run as “\(user)”: there is no such user; create it, or correct "
+                + "“user” in its settings")
     }
 }

@@ -179,3 +179,80 @@ struct ExecProgram: Sendable, Equatable {
         return nil
     }
 }
+
+/// The resource limits of a program in `sluice.yaml`; nil: the worker's own.
+struct ExecLimits: Sendable, Equatable {
+    /// Seconds of processor time. Then SIGXCPU, and after 5 more seconds SIGKILL.
+    var processorSeconds: Int?
+    /// Bytes of each file that the program writes. Then SIGXFSZ.
+    var fileSize: Int64?
+    /// Bytes of address space of each process. The program sees an error of its own.
+    var addressSpace: Int64?
+    /// Processes and threads of the user, so it needs a user of its own.
+    var processes: Int?
+    /// The soft limit; select(2) works up to 1024, and workers raise their own.
+    var openFiles = 1024
+
+    var resourceLimits: [ResourceLimit] {
+        var limits = [ResourceLimit(.coreFile, soft: 0), ResourceLimit(.openFiles, soft: UInt64(clamping: openFiles))]
+        if let processorSeconds {
+            let seconds = UInt64(clamping: processorSeconds)
+            limits.append(ResourceLimit(.processorTime, soft: seconds, hard: seconds + 5))
+        }
+        func add(_ resource: ResourceLimit.Resource, _ value: Int64?) {
+            guard let value else { return }
+            limits.append(ResourceLimit(resource, soft: UInt64(clamping: value), hard: UInt64(clamping: value)))
+        }
+        add(.fileSize, fileSize)
+        add(.addressSpace, addressSpace)
+        add(.processes, processes.map(Int64.init))
+        return limits
+    }
+}
+
+/// A pattern for arguments of a payload: `*` stands for any text, `?` for one character, all else for itself.
+/// Pure.
+///
+/// Two rules keep an argument from meaning more than the pattern shows. An argument that begins with `-`, an
+/// option, needs a pattern that begins with `-`. An argument with a component `..`, which would leave
+/// `/in/*`, matches no pattern.
+struct ArgumentPattern: Sendable, Equatable {
+    static let maxLength = 256
+    /// Longer arguments match no pattern.
+    static let maxArgument = 4096
+
+    let text: String
+
+    func matches(_ argument: String) -> Bool {
+        let bytes = Array(argument.utf8)
+        guard bytes.count <= Self.maxArgument, !bytes.contains(0) else { return false }
+        if bytes.first == UInt8(ascii: "-"), text.utf8.first != UInt8(ascii: "-") { return false }
+        let parent = [UInt8(ascii: "."), UInt8(ascii: ".")]
+        guard !bytes.split(separator: UInt8(ascii: "/")).contains(where: { $0.elementsEqual(parent) }) else {
+            return false
+        }
+        return Self.matches(Array(text.unicodeScalars), Array(argument.unicodeScalars))
+    }
+
+    /// Matches greedily: after a mismatch the last `*` takes one character more.
+    private static func matches(_ pattern: [Unicode.Scalar], _ text: [Unicode.Scalar]) -> Bool {
+        var (inPattern, inText) = (0, 0)
+        var star: (pattern: Int, text: Int)?
+        while inText < text.count {
+            if inPattern < pattern.count, pattern[inPattern] == "*" {
+                star = (inPattern, inText)
+                inPattern += 1
+            } else if inPattern < pattern.count, pattern[inPattern] == "?" || pattern[inPattern] == text[inText] {
+                inPattern += 1
+                inText += 1
+            } else if let last = star {
+                star = (last.pattern, last.text + 1)
+                inPattern = last.pattern + 1
+                inText = last.text + 1
+            } else {
+                return false
+            }
+        }
+        return pattern[inPattern...].allSatisfy { $0 == "*" }
+    }
+}

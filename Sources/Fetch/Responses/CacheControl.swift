@@ -53,12 +53,6 @@ struct CacheControl: Sendable, Equatable {
     }
 }
 
-extension CacheDirective {
-    fileprivate var seconds: DeltaSeconds {
-        if case .text(let text) = argument { DeltaSeconds(text) } else { .invalid }
-    }
-}
-
 /// One directive of a `Cache-Control` field: `token [ "=" ( token / quoted-string ) ]` (RFC 9111, section
 /// 5.2).
 struct CacheDirective: Sendable, Equatable {
@@ -124,6 +118,12 @@ struct CacheDirective: Sendable, Equatable {
             }
         }
         return .malformed
+    }
+}
+
+extension CacheDirective {
+    fileprivate var seconds: DeltaSeconds {
+        if case .text(let text) = argument { DeltaSeconds(text) } else { .invalid }
     }
 }
 

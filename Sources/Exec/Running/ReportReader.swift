@@ -130,3 +130,28 @@ struct ReportReader: Sendable {
         }
     }
 }
+
+/// The state that a program has reported so far. A later one replaces an earlier one.
+struct ProgramReport: Sendable, Equatable {
+    struct Progress: Sendable, Equatable {
+        var offset: Int64
+        /// 0: not known.
+        var total: Int64
+    }
+
+    var progress: Progress?
+    /// All values by their names, in the order of their first report.
+    var values: [JSONValue.Member] = []
+    /// The minimum wait before the next execution, should this one fail.
+    var retryAfter: Duration?
+}
+
+/// The part of the report channel that had no effect.
+struct ReportCounts: Sendable, Equatable {
+    /// Lines that are not a report.
+    var garbageLines = 0
+    /// Bytes beyond the limits of ``ReportReader``.
+    var skippedBytes: Int64 = 0
+    /// Values beyond its limits.
+    var skippedValues = 0
+}
