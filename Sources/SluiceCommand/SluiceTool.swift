@@ -2,7 +2,11 @@ internal import ArgumentParser
 internal import CLinux
 internal import Commands
 internal import Dispatch
+internal import FileOps
 internal import Glibc
+internal import Host
+internal import Queue
+internal import Synchronization
 
 /// Checks everything that needs no thread before the first one is started: where the process may have none, libdispatch waits
 /// for ever.
@@ -18,7 +22,7 @@ enum Main {
         _ = clinux_set_malloc_arenas(2)
         // libzmq aborts where a listener gets no descriptor. Each producer holds one, so a shell's limit of 1,024 is low.
         _ = clinux_raise_descriptor_limit(65_536)
-        _ = SluiceTool.inheritedUmask
+        _ = CommandLineRun.inheritedUmask
         do {
             // From the start of the task on only the task uses it.
             nonisolated(unsafe) let command = try SluiceTool.parse()
@@ -33,11 +37,6 @@ enum Main {
 
 /// The `sluice` command.
 struct SluiceTool: AsyncParsableCommand {
-    /// The umask that this process has inherited. Its own files are private.
-    static var inheritedUmask: mode_t { CommandLineRun.current?.umask ?? replacedUmask }
-
-    private static let replacedUmask = umask(0o077)
-
     static let configuration = CommandConfiguration(
         commandName: "sluice",
         abstract: "A durable store-and-forward command queue.",
@@ -160,5 +159,91 @@ struct SluiceTool: AsyncParsableCommand {
         case let doctor as DoctorCommand: !doctor.mend
         default: false
         }
+    }
+}
+
+extension CommandLineRun {
+    /// Runs a command line to its end.
+    ///
+    /// For a command that ends by itself: services, `watch` and `bench` need a process of their own.
+    /// - Parameters:
+    ///   - arguments: without the name of the program.
+    ///   - variables: variables that replace those of the process. Those of ``DataOptions`` are read from here.
+    ///   - input: the descriptor of standard input, which the caller closes.
+    package static func run(
+        _ arguments: [String], variables: [String: String] = [:], input: CInt
+    ) async -> Result {
+        let run = CommandLineRun(arguments, variables: variables, input: input)
+        let code = await $current.withValue(run) { await SluiceTool.runToEnd() }
+        return Result(
+            code: code.rawValue, output: run.output.withLock { $0 }, errors: run.errors.withLock { $0 })
+    }
+}
+
+extension ByteText {
+    /// Checks every argument of this process.
+    /// - Throws: ``ExitError``: `input` for a file to put, `usage` for any other argument.
+    static func checkArguments() throws {
+        guard CommandLineRun.current == nil else { return }
+        for index in 1..<ProgramArguments.rest.count + 1 {
+            guard let argument = ProgramArguments.pointers[index], text(argument) == nil else { continue }
+            let shown = String(shellQuoting: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
+            // Only the parser gets the name with replacement characters.
+            let replaced = String(cString: argument)
+            if let put = try? SluiceTool.parseAsRoot(ProgramArguments.rest) as? PutCommand, put.files.contains(replaced)
+            {
+                throw ExitError(.input, "the file \(shown) cannot be put: its name is not valid UTF-8; rename it")
+            }
+            throw ExitError(.usage, "the argument \(shown) is not valid UTF-8, and names and keys must be")
+        }
+    }
+}
+
+extension ExitError {
+    /// Prints the sentence on standard error and ends the process.
+    static func end(with error: any Error) -> Never { Output.finish(code: report(error)) }
+
+    /// Prints the sentence on standard error, or the text that the arguments ask for.
+    /// - Returns: the exit code.
+    static func report(_ error: any Error) -> ExitCode {
+        if error is ExitError || error is SpoolError || SluiceError.isKnown(error) {
+            let exitError = ExitError(error)
+            Output.flush()
+            if let message = exitError.message { Diagnostics.say(message) }
+            return exitError.code
+        }
+        // Every other error is the parser's: usage, help, version, a completion script.
+        let code = SluiceTool.exitCode(for: error)
+        if code.isSuccess, !ProgramArguments.askForText {
+            Diagnostics.write(SluiceTool.fullMessage(for: error) + "\n")
+            Diagnostics.say("a subcommand is missing")
+            return .usage
+        }
+        if code.isSuccess {
+            Output.line(Array(SluiceTool.fullMessage(for: error).utf8))
+            return .done
+        }
+        // The parser prints a list of values one a line; a sentence keeps a long list short.
+        var sentence = SluiceTool.message(for: error).split(separator: "\n").reduce("") { text, line in
+            if text.isEmpty { return String(line) }
+            return text + (!line.hasPrefix("  - ") ? " " : text.hasSuffix(":") ? " " : ", ")
+                + line.drop { $0 == " " || $0 == "-" }
+        }
+        if !sentence.isEmpty {
+            if let unknown = UnknownOption.sentence(about: ProgramArguments.rest) {
+                sentence = unknown
+            } else if sentence.contains("' is invalid for '"), !sentence.contains("Please provide") {
+                sentence += "; use \(ArgumentForm.expected ?? "a number")"
+            }
+            if let meant = ArgumentForm.suggestion, sentence.contains("' is invalid for '") {
+                sentence = "\(sentence.withFullStop) Did you mean \(meant)?"
+            }
+            Diagnostics.say(sentence)
+            // Without the parser's usage text, which for some commands is longer than a screen.
+            if let help = SluiceTool.fullMessage(for: error).split(separator: "\n").last, help.contains("--help") {
+                Diagnostics.write("\(help.drop { $0 == " " })\n")
+            }
+        }
+        return code == .validationFailure ? .usage : ExitCode(rawValue: code.rawValue) ?? .internalError
     }
 }

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import BuiltIn
 internal import Commands
 internal import Console
 internal import Glibc
@@ -99,5 +100,100 @@ struct BatchSubmitCommand: AsyncParsableCommand {
         if print.json, let state = try await client.batch(id) { Output.line(BatchJSON.value(of: state).bytes) }
         if wait { try await CompletionWaiter(client: client, ids: [id]).run() }
         await client.close()
+    }
+}
+
+struct BatchOpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Make a batch without members. Prints its UUID.",
+        discussion: """
+            Every submit takes --batch ID and makes its commands members, until the batch is sealed. A batch needs every \
+            shard; where one cannot be written to, the message names it.
+
+            EXAMPLES
+              batch=$(sluice batch open --name import)
+              sluice put *.mp4 https://media.example.com/in/ --batch $batch
+              sluice batch seal $batch --wait
+            """)
+
+    @OptionGroup var data: DataOptions
+    @OptionGroup var print: PrintOptions
+    @OptionGroup var batch: BatchOptions
+
+    @Flag(name: .long, help: "Accept types that no worker has ever been able to run.")
+    var allowUnknown = false
+
+    func run() async throws {
+        let draft = try await batch.draft(data, allowUnknown: allowUnknown)
+        let client = try data.client(BuiltInOperations.registry())
+        try Output.require(bytes: SubmissionPrinter.lineBytes)
+        let id = try await client.open(draft, allowUnknownTypes: allowUnknown)
+        Output.line(print.json ? JSONValue.object([.init("id", .string(id.description))]).text : id.description)
+        await client.close()
+    }
+}
+
+/// The options of a new batch.
+struct BatchOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("A name for people.", valueName: "name"))
+    var name: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            A command that runs when all members have succeeded, as JSON: {"type": "request", "payload": {…}}, with \
+            the other members of a line of “sluice submit -”.
+            """, valueName: "json"))
+    var thenSuccess: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A command that runs when the batch has ended and a member has failed.", valueName: "json"))
+    var thenFailure: String?
+
+    @Option(name: .long, help: ArgumentHelp("A command that runs after any end of the batch.", valueName: "json"))
+    var thenEnd: String?
+
+    var isGiven: Bool { name != nil || thenSuccess != nil || thenFailure != nil || thenEnd != nil }
+
+    func draft(_ data: DataOptions, allowUnknown: Bool) async throws -> BatchDraft {
+        var draft = BatchDraft(name ?? "")
+        let callbacks: [(String, DependencyCondition, String?)] = [
+            ("--then-success", .success, thenSuccess), ("--then-failure", .failure, thenFailure),
+            ("--then-end", .end, thenEnd),
+        ]
+        for (option, condition, text) in callbacks {
+            guard let text else { continue }
+            do {
+                draft.callbacks.append(
+                    .init(on: condition, try await Self.callback(text, data, allowUnknown: allowUnknown)))
+            } catch {
+                let exitError = ExitError(error)
+                throw ExitError(exitError.code, "\(option): \(exitError.message ?? "")")
+            }
+        }
+        return draft
+    }
+
+    private static func callback(
+        _ text: String, _ data: DataOptions, allowUnknown: Bool
+    ) async throws -> CommandDraft {
+        let value: JSONValue
+        do throws(JSONError) { value = try JSONValue(parsing: Array(text.utf8)) } catch {
+            throw ExitError(.data, "not valid JSON: \(error)")
+        }
+        guard case .object(let members) = value, let type = value["type"]?.string else {
+            throw ExitError(.data, "give an object with “type”, and “payload” for its operation, not \(value.text)")
+        }
+        var options = SubmitOptions()
+        options.allowUnknownType = allowUnknown
+        for member in members where member.name != "type" && member.name != "payload" {
+            try BulkField.read(member, into: &options)
+        }
+        let registry = try await SubmitRegistry.registry(for: type, data)
+        return try CommandDraft(
+            type: type, payload: value["payload"] ?? .object([]), options: options, registry: registry)
     }
 }

@@ -1,9 +1,12 @@
 internal import ArgumentParser
 internal import Commands
 internal import Console
+internal import Door
 internal import HTTPClient
 internal import Host
+internal import NetworkControl
 internal import Queue
+internal import UploadSpool
 
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -70,5 +73,23 @@ struct ExplainCommand: AsyncParsableCommand {
     private func proxy(for command: Command, _ directory: DataDirectory) async throws -> String? {
         guard let origin = HTTPOrigin(command.destination) else { return nil }
         return try await ConfigurationFile(data, directory).proxies().proxy(for: origin)?.description
+    }
+}
+
+extension QueueCondition {
+    /// Reads the links too.
+    static func read(_ data: DataOptions, _ queue: QueueAccess) async throws -> QueueCondition {
+        let links = try await LinkSource(queue).readings()
+        return try QueueCondition(queue, links: links, uploadProblem: await uploadProblem(data, queue))
+    }
+
+    /// Why the door refuses uploads of any size, or would refuse them; nil where there is no spool.
+    static func uploadProblem(_ data: DataOptions, _ queue: QueueAccess) async -> String? {
+        queue.spoolFigures(await uploadLimits(data, queue.directory))?.problem
+    }
+
+    /// As the door would read them; the default where the configuration cannot be used.
+    static func uploadLimits(_ data: DataOptions, _ directory: DataDirectory) async -> UploadLimits {
+        (try? await ConfigurationFile(data, directory).door.limits) ?? UploadLimits()
     }
 }

@@ -85,6 +85,9 @@ struct ConfigurationFile {
         return http.client.proxies
     }
 
+    /// The key of the schedules.
+    static let schedulesKey = "schedules"
+
     /// Variables of this program that are not keys of the file.
     private static let otherVariables = ["SLUICE_DATA", ConfiguredStore.variable, ConfiguredStore.directVariable]
 
@@ -117,7 +120,7 @@ struct ConfigurationFile {
     /// settings.
     private static func withoutSections(_ root: Node) -> Node {
         guard var mapping = root.mapping else { return root }
-        let sections = [ConfiguredStore.key, ConfiguredSchedules.key, UploadRoutes.key].filter { mapping[$0] != nil }
+        let sections = [ConfiguredStore.key, schedulesKey, UploadRoutes.key].filter { mapping[$0] != nil }
         guard !sections.isEmpty else { return root }
         for section in sections { mapping[Node(section)] = nil }
         return .mapping(mapping)

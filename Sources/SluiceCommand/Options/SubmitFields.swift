@@ -138,3 +138,28 @@ struct SubmitFields: ParsableArguments {
         return options
     }
 }
+
+extension UniquePeriod {
+    /// Reads the value of `--unique-for`.
+    init(option text: String) throws {
+        guard let period = UniquePeriod(text: text) else { throw ValidationError("it must be \(Self.forms).") }
+        self = period
+    }
+}
+
+enum YesNo: String, ExpressibleByArgument, CaseIterable {
+    case yes, no
+}
+
+/// The value of `--after`: an id, and the end that is waited for.
+struct DependencyArgument: ExpressibleByArgument {
+    let dependency: Dependency
+
+    init?(argument: String) {
+        guard let dependency = Dependency(text: argument) else {
+            ArgumentForm.expect("the whole UUID of a command, or one with a condition as in UUID:end")
+            return nil
+        }
+        self.dependency = dependency
+    }
+}

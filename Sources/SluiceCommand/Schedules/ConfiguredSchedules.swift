@@ -6,9 +6,6 @@ internal import Queue
 /// The schedules of `sluice.yaml`: the mapping `schedules` of names, in which `zone` may be the zone of those that name
 /// none.
 struct ConfiguredSchedules {
-    /// The key of `sluice.yaml`.
-    static let key = "schedules"
-
     let entries: [ScheduleEntry]
     private let data: DataOptions
 
@@ -24,7 +21,8 @@ struct ConfiguredSchedules {
         }
         let file = try ScheduleFile.located(Array(text.utf8), path)
         // Without the section all of them have vanished.
-        guard let section = file.members?.first(where: { $0.name == Self.key }), section.value.value != .null else {
+        let key = ConfigurationFile.schedulesKey
+        guard let section = file.members?.first(where: { $0.name == key }), section.value.value != .null else {
             entries = []
             return
         }

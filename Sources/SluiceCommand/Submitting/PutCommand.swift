@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Commands
 internal import FileOps
+internal import Glibc
 internal import HTTPClient
 internal import Queue
 
@@ -117,5 +118,107 @@ struct PutCommand: AsyncParsableCommand {
         let headers = try HeaderArgument.members(header)
         if !headers.isEmpty { members.append(.init("headers", .object(headers))) }
         return .object(members)
+    }
+}
+
+/// The options of `put` and `s3 put` that choose files.
+struct FolderOptions: ParsableArguments {
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp(
+            "Send only files that match, as in '*.jpg' or '/raw/**'. May be given several times.", valueName: "pattern"
+        ))
+    var include: [String] = []
+
+    @Option(
+        name: .long, parsing: .singleValue,
+        help: ArgumentHelp(
+            "Send no file that matches, as in '*.tmp' or 'cache/'. It wins over --include.", valueName: "pattern"))
+    var exclude: [String] = []
+
+    @Flag(
+        name: .long,
+        help: "Print what would be sent where, with sizes and their sum, and submit nothing. No store is needed.")
+    var dryRun = false
+
+    func validate() throws { _ = try filter() }
+
+    /// - Throws: `ValidationError` that names the pattern.
+    func filter() throws -> PathFilter {
+        do { return try PathFilter(including: include, excluding: exclude) } catch {
+            throw ValidationError("\(error).")
+        }
+    }
+
+    /// How folders are sent, for the help texts of both commands.
+    static let discussion = """
+        Of a folder each regular file below it is sent, hidden ones too; its path below the folder is kept below --to, which \
+        must end in a slash. Symbolic links are not followed; they, devices and files that vanish meanwhile are named and \
+        left out, and empty folders are not made. --include and --exclude take patterns: * and ? stop at a slash, ** does \
+        not, a slash at the start means the top of the folder, and one at the end a folder. A pattern that matches a \
+        folder holds for all below it. A file is sent where an --include matches, or none is given, and no --exclude does.
+
+        A second put of a folder sends each file again. With --unique-key K each file has a key of its own, of K, its path, \
+        size and time: then a second put submits only files that are new or have changed, and prints the UUIDs of the others \
+        with “existing”, for as long as --unique-for says. A put that is interrupted keeps the commands whose UUIDs it has \
+        printed.
+        """
+}
+
+/// The files that the arguments of `put` and `s3 put` name: files themselves, and the files below folders.
+struct SourceSelection {
+    struct Source {
+        /// As it is opened.
+        let path: String
+        /// Nil where an argument names the file.
+        let file: FolderListing.File?
+    }
+
+    private(set) var sources: [Source] = []
+    /// Entries that are left out, with their whole paths.
+    private(set) var omissions: [FolderListing.Omission] = []
+    /// Whether an argument names a folder.
+    private(set) var hasFolder = false
+
+    /// - Throws: ``ExitError``, `ValidationError` or `PayloadError` for a folder that cannot be read.
+    init(_ arguments: [String], _ options: FolderOptions) throws {
+        let filter = try options.filter()
+        for argument in arguments {
+            var status = stat()
+            // A missing file is refused by the operation, as one that cannot be read.
+            guard stat(argument, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+                if filter.takes(argument.lastPathName.utf8) { sources.append(Source(path: argument, file: nil)) }
+                continue
+            }
+            hasFolder = true
+            let listing = try FolderListing(of: argument, filter)
+            let start = argument.endsWithBytes(of: "/") ? argument : argument + "/"
+            sources += listing.files.map { Source(path: start + $0.path, file: $0) }
+            omissions += listing.omissions.map { .init(start + $0.path, $0.reason) }
+        }
+    }
+
+    /// Keeps the sources for which `body` returns a value. A file that has vanished or was replaced since its folder was
+    /// read is left out instead.
+    /// - Throws: the error of `body` for any other file.
+    mutating func checking<Value>(_ body: (Source) throws -> Value) throws -> [Value] {
+        var kept: [Source] = []
+        var values: [Value] = []
+        for source in sources {
+            let result = Result { try body(source) }
+            if let reason = source.file?.change(at: source.path) {
+                omissions.append(.init(source.path, reason))
+            } else {
+                values.append(try result.get())
+                kept.append(source)
+            }
+        }
+        sources = kept
+        return values
+    }
+
+    /// Names the entries that are left out, on standard error.
+    func sayOmissions() {
+        for omission in omissions { Diagnostics.say("left out: \(omission.path) is \(omission.reason.rawValue)") }
     }
 }

@@ -1,5 +1,0 @@
-internal import ArgumentParser
-
-enum YesNo: String, ExpressibleByArgument, CaseIterable {
-    case yes, no
-}
