@@ -137,3 +137,49 @@ package enum LinkText {
     /// A minute of the day; a stored value may be damaged.
     private static func minute(_ value: Double) -> Int { Int(min(MeasureText.whole(value), 1440)) }
 }
+
+/// Destinations in sentences for people.
+package enum DestinationText {
+    /// A destination without the port that its scheme implies.
+    package static func name(_ destination: Destination) -> String {
+        var text = destination.text
+        for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {
+            text = String(text.dropFirst(scheme == "https://" ? scheme.count : 0))
+            if text.hasSuffix(port) { text = String(text.dropLast(port.count)) }
+        }
+        return text.hasPrefix("file://") ? "this machine" : text
+    }
+
+    /// A clause about a destination, behind its name. Many clauses begin with the destination: it is not said twice.
+    package static func sentence(_ clause: String, of destination: Destination) -> String {
+        let isNamed = destination != .none && clause.hasPrefix("\(destination.text) ")
+        let name = destination == .none ? "Commands without a destination" : name(destination)
+        return isNamed ? name + clause.dropFirst(destination.text.count) : "\(name): \(clause)"
+    }
+}
+
+/// Formats measures for sentences.
+enum MeasureText {
+    /// Bytes per second as `1.9 Mbit/s`.
+    static func rate(_ bytes: Double) -> String {
+        let bits = bytes * 8
+        return bits < 999_500 ? "\(whole(bits / 1000)) kbit/s" : "\(tenths(bits / 1e6)) Mbit/s"
+    }
+
+    /// A time as `350 ms` or `3.2 s`.
+    static func time(_ time: Duration) -> String { Self.time(seconds: time.seconds) }
+
+    static func time(seconds: Double) -> String {
+        seconds < 0.9995 ? "\(whole(seconds * 1000)) ms" : "\(tenths(seconds)) s"
+    }
+
+    static func percent(_ share: Double) -> String { "\(whole(share * 100)) %" }
+
+    private static func tenths(_ value: Double) -> String {
+        let tenths = whole(value * 10)
+        return tenths >= 1000 ? "\((tenths + 5) / 10)" : "\(tenths / 10).\(tenths % 10)"
+    }
+
+    /// A stored value may be damaged: at least 0, at most 1e15, and 0 for no number.
+    static func whole(_ value: Double) -> Int64 { value > 0 ? Int64(min(value, 1e15).rounded()) : 0 }
+}

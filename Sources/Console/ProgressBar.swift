@@ -1,3 +1,6 @@
+internal import Commands
+package import Host
+
 /// A bar of block characters, and the line around it.
 package enum ProgressBar {
     /// - Parameters:
@@ -48,5 +51,96 @@ package enum ProgressBar {
             }
             tail.removeLast()
         }
+    }
+}
+
+/// The progress of a set of commands.
+package struct TransferProgress: Sendable, Equatable {
+    package var commands: Int
+    /// Commands that have ended, with or without success.
+    package var ended = 0
+    package var failed = 0
+    package var done: Int64 = 0
+    /// Bytes of all commands; 0 where they are unknown.
+    package var total: Int64 = 0
+    /// Bytes per second.
+    package var rate: Int64 = 0
+    /// Shown while no bytes move.
+    package var note = ""
+
+    package init(commands: Int, total: Int64 = 0) {
+        self.commands = commands
+        self.total = total
+    }
+
+    package var fraction: Double {
+        if total > 0 { return Double(done) / Double(total) }
+        return commands > 0 ? Double(ended) / Double(commands) : 0
+    }
+}
+
+/// The progress of copying files, and when to show it. Pure.
+package struct CopyProgress: Sendable {
+    private var progress: TransferProgress
+    private var pace: ProgressPace
+
+    /// - Parameters:
+    ///   - files: the number of files to copy.
+    ///   - total: bytes of all files.
+    package init(files: Int, total: Int64, now: MonotonicTime) {
+        progress = TransferProgress(commands: files, total: total)
+        pace = ProgressPace(now: now)
+    }
+
+    /// Adds copied bytes and complete files.
+    /// - Returns: the progress to show now; nil where it is too early.
+    package mutating func add(bytes: Int64 = 0, files: Int = 0, now: MonotonicTime) -> TransferProgress? {
+        progress.done += bytes
+        progress.ended += files
+        guard pace.isDue(now) else { return nil }
+        progress.rate = pace.perSecond(progress.done, now: now)
+        return progress
+    }
+}
+
+/// The number of commands that a bulk has submitted, and when to show it. Pure.
+package struct BulkProgress: Sendable {
+    private var count: Int64 = 0
+    private var pace: ProgressPace
+
+    package init(now: MonotonicTime) { pace = ProgressPace(now: now) }
+
+    /// - Returns: the text to show now; nil where it is too early.
+    package mutating func add(_ commands: Int, now: MonotonicTime) -> String? {
+        count += Int64(commands)
+        guard pace.isDue(now) else { return nil }
+        return "\(Figures.grouped(count)) submitted  \(Figures.grouped(pace.perSecond(count, now: now)))/s"
+    }
+}
+
+/// When to show progress: not in the first 400 ms, which short work does not exceed, then five times a
+/// second.
+struct ProgressPace: Sendable {
+    private let start: MonotonicTime
+    private var next: MonotonicTime
+
+    private static let firstDelay: Duration = .milliseconds(400)
+    private static let interval: Duration = .milliseconds(200)
+
+    init(now: MonotonicTime) {
+        start = now
+        next = now + Self.firstDelay
+    }
+
+    mutating func isDue(_ now: MonotonicTime) -> Bool {
+        guard now >= next else { return false }
+        next = now + Self.interval
+        return true
+    }
+
+    /// The rate since the start.
+    /// - Parameter amount: done since the start.
+    func perSecond(_ amount: Int64, now: MonotonicTime) -> Int64 {
+        Int64(Double(amount) / max((now - start).seconds, 1e-9))
     }
 }
