@@ -1,4 +1,6 @@
-internal import Host
+internal import Commands
+package import Host
+internal import Synchronization
 
 /// Divides the bytes that an operation sends or receives into steps, at the pace that the coordinator sets for its
 /// execution: a share of its link while more urgent work runs, or a person's maximum rate.
@@ -37,5 +39,65 @@ public struct PacedSteps: Sendable {
             try await Task.sleep(for: min(wait, Self.interval))
         }
         return maxBytes
+    }
+}
+
+/// How fast one execution may send: set by the worker as the coordinator decides, obeyed by the operation.
+package final class Pace: Sendable {
+    private struct State {
+        var bytesPerSecond: Int64?
+        var watcher: (@Sendable () -> Void)?
+    }
+
+    private let state: Mutex<State>
+
+    package init(bytesPerSecond: Int64? = nil) { state = Mutex(State(bytesPerSecond: bytesPerSecond)) }
+
+    /// Nil: as fast as it can. 0: not at all.
+    package var bytesPerSecond: Int64? { state.withLock { $0.bytesPerSecond } }
+
+    /// Calls `body`, on the thread that makes the change, when the pace changes. Nil ends the calls.
+    package func whenChanged(_ body: (@Sendable () -> Void)?) { state.withLock { $0.watcher = body } }
+
+    package func set(_ bytesPerSecond: Int64?) {
+        let watcher = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.bytesPerSecond != bytesPerSecond else { return nil }
+            state.bytesPerSecond = bytesPerSecond
+            return state.watcher
+        }
+        watcher?()
+    }
+}
+
+/// Lets bytes go at a rate, in small portions: bursts of a paced transfer would delay the urgent transfer
+/// that it yields to. Pure.
+package struct TokenBucket: Sendable {
+    private var tokens = 0.0
+    private var filledAt: MonotonicTime?
+
+    /// The smallest number of bytes that is worth sending.
+    package static let portion = 4096
+    /// While nothing is sent, tokens for this time pile up, at most.
+    package static let burst: Duration = .milliseconds(50)
+
+    package init() {}
+
+    /// Bytes that may go now; fewer than ``portion`` are not worth sending.
+    /// - Parameter rate: bytes per second.
+    package mutating func available(rate: Int64, now: MonotonicTime) -> Int {
+        let rate = Double(max(rate, 0))
+        if let filledAt { tokens += max(now - filledAt, .zero).seconds * rate }
+        tokens = min(tokens, max(rate * Self.burst.seconds, Double(Self.portion)))
+        filledAt = now
+        return Int(tokens)
+    }
+
+    package mutating func take(_ bytes: Int) { tokens -= Double(bytes) }
+
+    /// How long until `bytes`, or ``portion`` if that is fewer, may go; nil: never.
+    package func wait(for bytes: Int, rate: Int64) -> Duration? {
+        guard rate > 0 else { return nil }
+        let missing = Double(min(bytes, Self.portion)) - tokens
+        return missing <= 0 ? .zero : .seconds(missing / Double(rate)) + .nanoseconds(1)
     }
 }
