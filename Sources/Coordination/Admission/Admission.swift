@@ -1,6 +1,6 @@
 internal import Commands
 internal import Host
-internal import NetworkControl
+package import NetworkControl
 internal import Store
 
 /// Decides whether a command may start: the only component that does. A worker starts every offered command
@@ -219,5 +219,86 @@ package struct Admission: Sendable {
         var probe: Bool?
 
         var isHigh: Bool { serviceClass == .high }
+    }
+}
+
+extension Admission {
+    /// Fills in the slots in flight, and whether the budget lets a probe go.
+    func fill(_ host: inout Host, now: MonotonicTime) {
+        host.held = counts.total.others
+        host.heldHigh = counts.total.high
+        host.linked = counts.linked.others
+        host.linkedHigh = counts.linked.high
+        let (high, others) = (probes[isHigh: true], probes[isHigh: false])
+        host.mayProbe = others.admits(isFailing: true, slots: host.slots, now: now)
+        host.mayTryNew = others.admits(isFailing: false, slots: host.slots, now: now)
+        host.mayProbeHigh = high.admits(isFailing: true, slots: host.slots, now: now)
+        host.mayTryNewHigh = high.admits(isFailing: false, slots: host.slots, now: now)
+    }
+
+    /// The bounds for commands of one destination and quality of service.
+    func load(_ key: ReadyKey, _ links: borrowing LinkAdmission, now: MonotonicTime) -> Load {
+        guard key.destination != .none else {
+            var load = Load()
+            load.isLinked = false
+            load.held = counts[.none]
+            load.isPaused = pauses.covers(key.destination, key.qos)
+            return load
+        }
+        var load = links.load(key.destination, key.qos, now: now)
+        load.held = counts[key.destination]
+        load.isPaused = pauses.covers(key.destination, key.qos)
+        if load.allowance.uplinkLimit != nil, let uplink = load.allowance.uplink {
+            load.heldByUplink = counts.destinations.reduce(0) {
+                $0 + (links.uplink(of: $1.key) == uplink ? $1.value.others : 0)
+            }
+        }
+        return load
+    }
+}
+
+extension AdmissionWait {
+    /// The rule binds every class.
+    var isServerLimit: Bool { rule == .maxConcurrency || rule == .pushback }
+}
+
+extension Admission {
+    /// The slot that a command takes when it starts.
+    package enum Slot: Sendable, Equatable {
+        /// One of the slots of its class.
+        case ordinary
+        /// One beyond all ordinary slots of its worker: for a destination that holds none, and for the floor.
+        case extra
+    }
+
+    package enum Verdict: Sendable, Equatable {
+        case admitted(Slot)
+        case waits(AdmissionWait)
+        /// A rate limit has no token, or as many of its commands run as may.
+        case lacksToken(RateLimits.Name)
+    }
+}
+
+/// The destinations and qualities of service that people have paused. Pure.
+struct PauseTable: Sendable, Equatable {
+    private var everywhere: UInt8 = 0
+    private var byDestination: [Destination: UInt8] = [:]
+
+    init() {}
+
+    init(_ pauses: [Pause]) {
+        for pause in pauses {
+            if let destination = pause.destination {
+                byDestination[destination, default: 0] |= pause.qualityBits
+            } else {
+                everywhere |= pause.qualityBits
+            }
+        }
+    }
+
+    func covers(_ destination: Destination, _ qos: QualityOfService) -> Bool {
+        let bit = UInt8(1) << UInt8(qos.rawValue)
+        if everywhere & bit != 0 { return true }
+        return !byDestination.isEmpty && byDestination[destination, default: 0] & bit != 0
     }
 }

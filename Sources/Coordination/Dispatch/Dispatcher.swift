@@ -191,3 +191,90 @@ package struct Dispatcher: Sendable {
         ].compactMap { $0 }.min()
     }
 }
+
+extension Dispatcher {
+    /// Sets which rate limits exist, see ``RateLimits/set(_:saved:wallTime:now:)``.
+    package mutating func setRateLimits(
+        _ definitions: [RateLimits.Name: RateLimit], saved: [RateLimits.Name: TokenBucketState] = [:],
+        wallTime: Timestamp, now: MonotonicTime
+    ) {
+        rates.set(definitions, saved: saved, wallTime: wallTime, now: now)
+        queue.wakeAll()
+    }
+
+    /// The states of rate limits to save now.
+    package mutating func rateLimitsToSave(wallTime: Timestamp, now: MonotonicTime) -> [RateLimits.SavedState] {
+        let queue = queue
+        return rates.statesToSave(
+            waiting: { name in
+                switch name {
+                case .limit(let limit): queue.count(ofLimit: limit)
+                case .destination(let destination): queue.waiting(for: destination).values.reduce(0, +)
+                }
+            }, wallTime: wallTime, now: now)
+    }
+
+    /// The slots of this host.
+    /// - Parameter isFull: no seat has an ordinary slot free.
+    func host(isFull: Bool, freeExtras: Int, now: MonotonicTime) -> Admission.Host {
+        let ready = seats.values.filter(\.takesOffers)
+        var host = Admission.Host()
+        host.slots = ready.reduce(0) { $0 + $1.concurrency }
+        host.window = ready.reduce(0) { $0 + $1.window }
+        host.workers = ready.count
+        host.maxTransfers = links.policy.globalLimit
+        host.isFull = isFull
+        host.freeExtras = freeExtras
+        admission.fill(&host, now: now)
+        return host
+    }
+
+    /// Which rule would hold back the next command of each quality of service to a destination, as slots are
+    /// held now.
+    func waits(at destination: Destination, now: MonotonicTime) -> [QualityOfService: AdmissionWait] {
+        let ready = seats.values.filter(\.takesOffers)
+        guard !ready.isEmpty else { return [:] }
+        let freeExtras = ready.reduce(0) { $0 + $1.extraRoom }
+        let isFull = ready.allSatisfy { $0.freeSlots(now: now) <= 0 }
+        let isFullForHigh = ready.allSatisfy { $0.room(.high, now: now) <= 0 }
+        var host = host(isFull: isFull, freeExtras: freeExtras, now: now)
+        var waits: [QualityOfService: AdmissionWait] = [:]
+        for qos in QualityOfService.allCases {
+            let serviceClass = qos.serviceClass
+            host.isFull = serviceClass == .high ? isFullForHigh : isFull
+            let group = ReadyQueue.Group(destination: destination, serviceClass: serviceClass)
+            let request = Admission.Request(qos: qos, isContested: queue.isContested(group))
+            let load = load(ReadyKey(destination: destination, qos: qos), now: now)
+            if case .waits(let wait) = Admission.verdict(request, load, host) {
+                waits[qos] = wait
+            } else if rates.lacking(for: ReadyKey(destination: destination, qos: qos), now: now) != nil {
+                waits[qos] = AdmissionWait(.starts)
+            }
+        }
+        return waits
+    }
+
+    /// Why the commands of a queue cannot start, for the reason of one whose deadline passes; nil where nothing but its turn
+    /// is known.
+    func cause(ofWait key: ReadyKey, now: MonotonicTime) -> String? {
+        let destination = key.destination
+        if admission.pauses.covers(destination, key.qos) { return "it was paused" }
+        if let outage = links.controller.circuitBreakers[destination]?.outage {
+            return "the circuit breaker of \(destination) is open: \(outage.reason)"
+        }
+        for direction in Direction.allCases {
+            guard let breaker = links.controller.links[LinkKey(destination, direction)]?.circuitBreaker,
+                !breaker.isClosed
+            else { continue }
+            return "\(destination) could not be reached" + (breaker.reason?.text.map { ": \($0)" } ?? "")
+        }
+        let lacking: RateLimits.Name? = rates.isEmpty && key.limit == nil ? nil : rates.lacking(for: key, now: now)
+        switch lacking {
+        case .limit(let name) where rates.definitions[.limit(name)] == nil:
+            return "the rate limit “\(name)” does not exist"
+        case .limit(let name): return "it waited for the rate limit “\(name)”"
+        case .destination: return "it waited for the starts of \(destination)"
+        case nil: return nil
+        }
+    }
+}

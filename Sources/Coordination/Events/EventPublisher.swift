@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Metrics
 internal import NetworkControl
 internal import Store
 internal import Wire
@@ -249,4 +250,64 @@ extension ClaimedCommand {
         return StatusEvent(
             transition: transition, type: type, qos: qos, destination: destination, retries: retries, shard: shard)
     }
+}
+
+/// The progress of flows.
+extension EventPublisher {
+    /// Reads the flows that may have changed, on the reader's thread, and publishes those that have.
+    func publishFlows(now: MonotonicTime) {
+        guard hub.wantsFlows else { return }
+        let round = flows.round(
+            now: now, shardCount: store.shardCount, wantsAll: hub.wantsAllFlows, watched: hub.watchedFlows)
+        guard let round else { return }
+        store.read("Flows cannot be read") { store throws(StoreError) in
+            var found: [FlowState] = []
+            for shard in round.shards {
+                // A shard that cannot be read hides no other.
+                do throws(StoreError) {
+                    found += try store.openFlows(shard: shard, limit: FlowChanges.maxRead)
+                } catch {
+                    guard error.code.makesShardUnusable else { throw error }
+                }
+            }
+            let ids = Set(found.map(\.command.id))
+            for id in round.flows where !ids.contains(id) {
+                if let flow = try store.flow(id) { found.append(flow) }
+            }
+            return found
+        } then: { [self] found in
+            let at = store.clock.now()
+            for (flow, isSnapshot) in flows.take(found, of: round, now: .now) {
+                hub.flow(flow, at: at, snapshot: isSnapshot)
+            }
+        } otherwise: { [self] _ in
+            flows.readFailed(round, now: .now)
+        }
+    }
+
+    /// Tells new subscribers how the flows stand that they want.
+    func publishFlows(to new: EventHub.NewSubscriptions, now: MonotonicTime) {
+        guard hub.wantsFlows else { return flows.reset() }
+        guard new.hasAllFlows || !new.flows.isEmpty else { return }
+        flows.subscribe(allIn: 0..<(new.hasAllFlows ? store.shardCount : 0), flows: new.flows)
+        publishFlows(now: now)
+    }
+}
+
+/// Counts the transitions that workers and the coordinator have made, by status and quality of service.
+struct TransitionMeter {
+    /// By raw values; there are few statuses, and each transition is counted.
+    private let counters: [[Counter]]
+
+    init() {
+        let last = CommandStatus.allCases.map(\.rawValue).max() ?? 0
+        counters = (0...last).map { value in
+            guard let status = CommandStatus(rawValue: value) else { return [] }
+            return QualityOfService.allCases.map { qos in
+                Counter(label: "sluice.transitions", dimensions: [("status", status.name), ("qos", qos.name)])
+            }
+        }
+    }
+
+    func count(_ event: StatusEvent) { counters[event.transition.status.rawValue][event.qos.rawValue].increment() }
 }
