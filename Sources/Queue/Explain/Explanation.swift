@@ -1,4 +1,5 @@
 public import Commands
+internal import Console
 
 /// The output of `sluice explain`: why a command waits, its proxy, and its unique key.
 public struct Explanation: Sendable {
@@ -58,5 +59,75 @@ extension Command {
     /// How long the command holds its unique key, in words that follow “is”.
     package func uniqueKeyHold(at now: Timestamp) -> String {
         holdsUniqueKey(at: now) ? "held \(uniqueFor.end(since: createdAt))" : "no longer held"
+    }
+}
+
+/// A reason why a command does not run, or the status that makes the question pointless.
+package struct WaitReason: Equatable {
+    /// A word that scripts can rely on: `coordinator`, `worker`, `type`, `pause`, `notBefore`, `backoff`,
+    /// `link`, `linkWait`, `circuitBreaker`, `shard`, `suspect`, `cancel`, `dependencies`, `order`, `flow`, `doubt`,
+    /// `places`, `earlierRun`, `endpoint`, `running`, `ended`, and the rules of admission: `maxConcurrency`, `pushback`, `slowStart`,
+    /// `linkLimit`, `uplinkLimit`, `probes`, `untried`, `fairShare`, `slots`, `maxTransfers`, `rate`.
+    package var name: String
+    /// The value now.
+    package var measured: String
+    /// The value at which the wait ends; nil where there is no such value.
+    package var threshold: String?
+    /// The event that ends the wait.
+    package var remedy: String
+    /// The same for programs: an object, empty where `name` says all.
+    package var values: JSONValue
+    /// The command may start, and is only slowed down.
+    var isThrottle = false
+
+    init(_ name: String, _ measured: String, threshold: String? = nil, remedy: String, values: JSONValue = .object([]))
+    {
+        self.name = name
+        self.measured = measured
+        self.threshold = threshold
+        self.remedy = remedy
+        self.values = values
+    }
+
+    package var sentence: String {
+        let limit = threshold.map { " (needs: \($0))" } ?? ""
+        return "\(name): \(measured)\(limit). \(remedy)."
+    }
+
+    package var json: JSONValue {
+        .object([
+            .init("gate", .string(name)), .init("value", .string(measured)),
+            .init("threshold", threshold.map { .string($0) } ?? .null), .init("opens", .string(remedy)),
+            .init("values", values),
+        ])
+    }
+}
+
+/// The error output that a failed program has left in its result.
+package struct ErrorOutput: Sendable, Equatable {
+    /// Lines that are shown, the last ones.
+    static let maxLines = 20
+
+    /// The kept part: base64 where it is not text.
+    package let text: String
+    private let isText: Bool
+    /// Bytes of the whole output.
+    private let count: Int64
+
+    /// - Returns: nil where the result has no error output.
+    package init?(result: JSONValue) {
+        guard let text = result["stderr"]?.string, !text.isEmpty else { return nil }
+        self.text = text
+        isText = result["stderrEncoding"] == nil
+        count = result["stderrBytes"]?.integer ?? Int64(text.utf8.count)
+    }
+
+    /// The last lines, without control characters, behind a line that says what they are.
+    package var lines: [String] {
+        guard isText else { return ["stderr: \(count) bytes that are not text; “sluice status” has them"] }
+        let all = text.split(whereSeparator: \.isNewline)
+        let shown = all.suffix(Self.maxLines).map { "  \(TerminalText.plain(String($0)))" }
+        let isWhole = shown.count == all.count && Int64(text.utf8.count) >= count
+        return [isWhole ? "stderr:" : "stderr, the end of \(count) bytes; “sluice status” has more:"] + shown
     }
 }

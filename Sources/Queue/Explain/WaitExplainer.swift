@@ -2,6 +2,7 @@ package import Commands
 package import Console
 internal import Host
 package import NetworkControl
+internal import Settings
 package import Store
 
 /// Finds the reasons why a command does not run, the nearest first. Reads the store and the locks, and
@@ -197,5 +198,74 @@ package struct WaitExplainer {
             "notBefore", "not before \(command.notBefore)\(reason)", threshold: "now, \(now), past it",
             remedy: "It is due in \(left)",
             values: .object([.init("notBefore", .string(command.notBefore.description))]))
+    }
+}
+
+extension WaitExplainer {
+    /// The command names a rate limit that does not exist.
+    func missingLimit(_ command: Command) throws(StoreError) -> WaitReason? {
+        guard let name = command.limit, try limit(name) == nil else { return nil }
+        return WaitReason(
+            "rate", "the rate limit “\(name)” does not exist", threshold: "one of that name",
+            remedy: "“sluice limit set \(name) --starts RATE” makes it, and the command then takes its turn",
+            values: .object([.init("limit", .string(name))]))
+    }
+
+    /// The rate limit of the command, with the commands that wait for it.
+    func rate(_ command: Command) throws(StoreError) -> WaitReason? {
+        guard let name = command.limit, let limit = try limit(name) else { return nil }
+        let waiting = try store.mapShards(or: 0) { shard throws(StoreError) in
+            try store.readyCounts(shard: shard)[name] ?? 0
+        }.reduce(0, +)
+        let running = try store.claimed().joined().count { $0.limit == name }
+        let values = JSONValue.object([
+            .init("limit", .string(name)), .init("starts", .string(limit.starts.description)),
+            .init("waiting", .integer(Int64(waiting))), .init("running", .integer(Int64(running))),
+        ])
+        if let atOnce = limit.atOnce, running >= atOnce {
+            return WaitReason(
+                "rate", "limit “\(name)” lets \(atOnce) run at once, and \(running) \(running == 1 ? "runs" : "run")",
+                threshold: "fewer than \(atOnce)", remedy: "It begins when one of those ends and its turn comes",
+                values: values)
+        }
+        let others = max(waiting - 1, 0)
+        let starts = limit.starts
+        let left = Duration.seconds(
+            Double(waiting) / Double(starts.count) * starts.period.duration.seconds)
+        return WaitReason(
+            "rate",
+            "limit “\(name)” starts \(starts.count) in a \(starts.period), and \(others) "
+                + "\(others == 1 ? "other waits" : "others wait") for it",
+            threshold: "a token",
+            remedy: limit.atOnce == nil
+                ? "At this rate all of them have started in \(left.shortText)"
+                : "It begins when its turn comes, and fewer than \(limit.atOnce ?? 0) run", values: values)
+    }
+
+    private func limit(_ name: String) throws(StoreError) -> RateLimit? {
+        RateLimit.parse(try store.settingsIfUsable(prefix: SettingKey.limit(name)))[name]
+    }
+
+    /// The endpoint of a webhook is paused: its messages wait, uncharged.
+    func pausedEndpoint(_ command: Command) throws(StoreError) -> WaitReason? {
+        guard command.type == CommandType.webhook else { return nil }
+        let paused = try queue.webhookEndpoints().filter { !$0.state.isActive || !$0.state.gone.isEmpty }
+        guard !paused.isEmpty else { return nil }
+        let payload = try store.payload(command.id).flatMap { try? JSONValue(parsing: $0) }
+        let named = payload?["endpoint"]?.string
+        guard let endpoint = paused.first(where: { $0.receives(endpoint: named, to: command.destination) }) else {
+            return nil
+        }
+        let gone = endpoint.state.isActive ? endpoint.state.gone(payload?["url"]?.string ?? "") : nil
+        let whole = endpoint.state.isActive ? nil : endpoint.state.reason(endpoint.name)
+        guard let reason = whole ?? gone.map({ endpoint.state.reason(endpoint.name, $0) }) else { return nil }
+        return WaitReason(
+            "endpoint", reason, threshold: "an endpoint that is not paused",
+            remedy: "Mend the receiver; “\(WebhookEndpointState.remedy(endpoint.name))” then lets all its messages go "
+                + "on, uncharged",
+            values: .object([
+                .init("endpoint", .string(endpoint.name)),
+                .init("cause", .string((endpoint.state.pause?.cause ?? .gone).rawValue)),
+            ]))
     }
 }

@@ -1,6 +1,8 @@
 package import Commands
 package import Console
-internal import Store
+internal import Glibc
+package import Host
+package import Store
 
 /// One result of the health check: what was checked, how it stands, and a sentence.
 package struct Finding: Equatable {
@@ -77,5 +79,74 @@ extension Finding {
             case .broken: .broken
             }
         self.init(finding.check, state, finding.sentence)
+    }
+}
+
+/// The versions of the libraries that this program uses.
+package struct Libraries {
+    package var sqlite: String
+    package var zeromq: String
+    package var swift: String
+
+    package static var current: Libraries {
+        Libraries(sqlite: sqliteVersion ?? "unknown", zeromq: zeromqVersion ?? "unknown", swift: swiftVersion)
+    }
+
+    /// Read at run time: the distribution may replace a shared library under the program.
+    private static var sqliteVersion: String? {
+        typealias Version = @convention(c) () -> UnsafePointer<CChar>?
+        guard let symbol = dlsym(nil, "sqlite3_libversion") else { return nil }
+        return unsafeBitCast(symbol, to: Version.self)().map { String(cString: $0) }
+    }
+
+    private static var zeromqVersion: String? {
+        typealias Version =
+            @convention(c) (
+                UnsafeMutablePointer<CInt>, UnsafeMutablePointer<CInt>, UnsafeMutablePointer<CInt>
+            ) -> Void
+        guard let symbol = dlsym(nil, "zmq_version") else { return nil }
+        var (major, minor, patch): (CInt, CInt, CInt) = (0, 0, 0)
+        unsafeBitCast(symbol, to: Version.self)(&major, &minor, &patch)
+        return "\(major).\(minor).\(patch)"
+    }
+
+    private static var swiftVersion: String {
+        #if swift(>=6.4)
+            "6.4 or later"
+        #elseif swift(>=6.3)
+            "6.3"
+        #else
+            "6.2"
+        #endif
+    }
+}
+
+extension ClockHold {
+    /// Why and until when the wall clock is not trusted, for people.
+    package func sentence(now: MonotonicTime) -> String {
+        let duration = Self.duration.shortText
+        return
+            "\(why); until it has been steady for \(duration), in \((end - now).shortText), nothing is deleted or cancelled by "
+            + "its age, and no unique key is freed"
+    }
+
+    private var why: String {
+        switch cause {
+        case .jump(let jump):
+            // Rounded: what was measured of a step of 8 days may be a millisecond less.
+            "the wall clock jumped \(jump < .zero ? "back" : "forward") by "
+                + Duration.seconds(abs((jump / .seconds(1)).rounded())).shortText
+        case .start(let wall, let newest) where wall < newest:
+            "the wall clock showed \(wall) at the start, before the newest change in the store, of \(newest)"
+        case .start(let wall, let newest):
+            "the wall clock showed \(wall) at the start, more than a day after the newest change in the store, of \(newest)"
+        }
+    }
+
+    /// `{"reason":"…","ends":"2026-03-29T01:05:00.000Z"}`
+    package func reading(now: MonotonicTime, wall: Timestamp) -> JSONValue {
+        .object([
+            .init("reason", .string(why)), .init("ends", .string((wall + (end - now)).description)),
+        ])
     }
 }

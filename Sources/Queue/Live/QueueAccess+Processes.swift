@@ -1,10 +1,12 @@
 package import Commands
 package import Console
+internal import Glibc
 internal import Host
 package import Membership
 package import NetworkControl
 package import Settings
 package import Store
+package import Wire
 
 /// The processes of a data directory, as their roles and the store show them, and the settings that concern them. Shards that
 /// cannot be read are left out.
@@ -163,5 +165,124 @@ extension QueueAccess {
     /// The endpoint of events for other programs.
     package func eventsEndpoint(coordinator: Holder) -> String? {
         endpoints.address(of: .events, at: coordinator)
+    }
+}
+
+extension QueueAccess {
+    /// The workers, and the names and the progress of their commands.
+    /// - Parameters:
+    ///   - collector: has the progress of events; that of other commands is forgotten.
+    ///   - descriptions: of earlier readings.
+    package func workers(
+        _ collector: WatchCollector, _ descriptions: inout RunningDescriptions
+    ) throws(StoreError) -> [WorkerReading] {
+        var workers = try workers()
+        let ids = Set(workers.flatMap { $0.running.map(\.id) })
+        collector.keepProgress(of: ids)
+        defer { descriptions.keep(ids) }
+        for worker in workers.indices {
+            for command in workers[worker].running.indices {
+                let id = workers[worker].running[command].id
+                workers[worker].running[command].progress = collector.progress(of: id) ?? CommandProgress()
+            }
+            try descriptions.describe(&workers[worker].running, store)
+        }
+        return workers
+    }
+}
+
+/// The names and sizes of the commands that workers execute. Each command is read once, because workers are
+/// read every second.
+package struct RunningDescriptions {
+    private struct Description {
+        var name: String?
+        var offset: Int64
+        var total: Int64
+    }
+
+    private var known: [CommandID: Description] = [:]
+    /// Commands of a worker that a screen can show.
+    private static let maxShown = 200
+
+    package init() {}
+
+    /// Adds names, and sizes where no event told them.
+    package mutating func describe(_ commands: inout [RunningCommand], _ store: any CommandStore) throws(StoreError) {
+        for index in commands.indices.prefix(Self.maxShown) {
+            let id = commands[index].id
+            if known[id] == nil {
+                let command = try store.command(id)
+                let name = try store.payload(id).flatMap { CommandSubject(payload: $0)?.name }
+                known[id] = Description(name: name, offset: command?.offset ?? 0, total: command?.total ?? 0)
+            }
+            guard let description = known[id] else { continue }
+            commands[index].name = description.name
+            if commands[index].progress.total == 0, description.total > 0 {
+                commands[index].progress.total = description.total
+                commands[index].progress.offset = max(commands[index].progress.offset, description.offset)
+            }
+        }
+    }
+
+    /// Forgets commands that no longer run.
+    package mutating func keep(_ ids: Set<CommandID>) { known = known.filter { ids.contains($0.key) } }
+}
+
+/// The setting that a worker stores about itself, for `explain` and `status`, which need no coordinator:
+/// `worker.<seat>` =
+/// `{"pid": 1, "concurrency": 16, "types": ["noop"], "limited": false, "draining": false}`.
+package struct WorkerInfo: Sendable, Equatable {
+    package var pid: Int32
+    package var concurrency: Int
+    package var types: [String]
+    /// It executes fewer types than its configuration has (`--types`), or operations of another program.
+    package var isLimited = false
+    /// It takes no new command, and ends when its commands have ended.
+    package var isDraining: Bool
+
+    package init(pid: Int32, concurrency: Int, types: [String], isDraining: Bool = false) {
+        self.pid = pid
+        self.concurrency = concurrency
+        self.types = types
+        self.isDraining = isDraining
+    }
+
+    /// Nil for a value of another form.
+    package init?(setting: String) {
+        guard let value = try? JSONValue(parsing: Array(setting.utf8)),
+            let pid = value["pid"]?.integer.flatMap({ Int32(exactly: $0) }),
+            let concurrency = value["concurrency"]?.integer.flatMap({ Int(exactly: $0) }),
+            let types = value["types"]?.elements
+        else { return nil }
+        self.init(
+            pid: pid, concurrency: concurrency, types: types.compactMap(\.string),
+            isDraining: value["draining"] == .bool(true))
+        isLimited = value["limited"] == .bool(true)
+    }
+
+    package var setting: String {
+        JSONValue.object([
+            .init("pid", .integer(Int64(pid))), .init("concurrency", .integer(Int64(concurrency))),
+            .init("types", .array(types.map { .string($0) })), .init("limited", .bool(isLimited)),
+            .init("draining", .bool(isDraining)),
+        ]).text
+    }
+
+    /// Whether a process has been ready as a worker, as far as the store says.
+    package static func isReady(_ pid: Int32, in store: any CommandStore) -> Bool {
+        let settings = try? store.settings(prefix: SettingKey.workerPrefix)
+        return settings?.values.contains { WorkerInfo(setting: $0)?.pid == pid } ?? false
+    }
+
+    /// Stores the setting of this process, on another thread because a worker is ready before that.
+    /// Without the setting, `explain` and `status` show less.
+    package static func store(
+        seat: Int, phase: WorkerState.Phase, concurrency: Int, types: [String], isLimited: Bool,
+        in store: any CommandStore
+    ) {
+        var info = WorkerInfo(pid: getpid(), concurrency: concurrency, types: types, isDraining: phase == .draining)
+        info.isLimited = isLimited
+        let setting = info.setting
+        BlockingPool.shared.perform { try? store.set(SettingKey.worker(seat: seat), to: setting) }
     }
 }

@@ -75,3 +75,86 @@ extension QueueAccess {
         return .other(command, flow: try store.dependencies(of: id, limit: 0)?.flow)
     }
 }
+
+/// A batch with its members by status, those that have failed, and its callbacks.
+package struct BatchDetails: Sendable {
+    private static let maxCounted = 20_000
+    private static let time: Duration = .milliseconds(250)
+    private static let maxCallbacks = 10
+    private static let maxFailed = 10
+
+    package let batch: BatchState
+    /// The members that were counted.
+    package private(set) var members: [CommandStatus: Int] = [:]
+    /// False where members were not counted, because there are many.
+    package private(set) var isComplete = false
+    /// The newest members that have failed.
+    package private(set) var failed: [Command] = []
+    /// The commands that run after the end of the batch, and the end that each waits for; nil where it has come.
+    package private(set) var callbacks: [(command: Command, condition: DependencyCondition?)] = []
+
+    fileprivate init(batch: BatchState, in store: any CommandStore) throws(StoreError) {
+        self.batch = batch
+        try count(store)
+        try findCallbacks(store)
+    }
+
+    private mutating func count(_ store: any CommandStore) throws(StoreError) {
+        var filter = CommandFilter()
+        filter.batch = batch.command.id
+        var after: CommandID?
+        var counted = 0
+        let end = MonotonicTime.now + Self.time
+        repeat {
+            let page = try store.page(filter, order: .newestFirst, after: after, limit: 1000, until: end)
+            for command in page.commands {
+                members[command.status, default: 0] += 1
+                guard failed.count < Self.maxFailed else { continue }
+                if command.status == .tooManyTimes || command.status == .inDoubt { failed.append(command) }
+            }
+            counted += page.commands.count
+            after = page.next
+        } while after != nil && counted < Self.maxCounted && MonotonicTime.now < end
+        isComplete = after == nil
+    }
+
+    /// A batch and its callbacks are submitted in one transaction, so they share the millisecond and the shard.
+    private mutating func findCallbacks(_ store: any CommandStore) throws(StoreError) {
+        let id = batch.command.id
+        var filter = CommandFilter()
+        filter.from = batch.command.createdAt
+        filter.before = batch.command.createdAt + .milliseconds(1)
+        let page = try store.page(filter, order: .oldestFirst, after: id, limit: 100, until: .now + Self.time)
+        for command in page.commands where command.batch == nil {
+            guard callbacks.count < Self.maxCallbacks,
+                command.id.shard(of: store.shardCount) == id.shard(of: store.shardCount),
+                let waits = try store.dependencies(of: command.id, limit: 1), waits.flow == id
+            else { continue }
+            callbacks.append((command, waits.open > 0 ? waits.parents.first?.condition : nil))
+        }
+    }
+}
+
+extension QueueAccess {
+    /// A page of all batches, the newest first.
+    /// - Parameters:
+    ///   - after: excluded; nil: the first page.
+    ///   - time: for the search.
+    /// - Returns: at most `limit` batches, and the id after which the next page begins.
+    package func batches(
+        after: CommandID?, limit: Int, within time: Duration
+    ) throws(StoreError) -> (batches: [BatchState], next: CommandID?) {
+        var filter = CommandFilter()
+        filter.type = CommandType.batch
+        let page = try page(filter, order: .newestFirst, after: after, limit: limit, within: time)
+        var batches: [BatchState] = []
+        for command in page.commands { if let batch = try store.batch(command.id) { batches.append(batch) } }
+        return (batches, page.next)
+    }
+
+    /// A batch with its members: nil where there is no such batch. It takes up to half a second.
+    package func batchDetails(of id: CommandID) throws(StoreError) -> BatchDetails? {
+        guard let batch = try store.batch(id) else { return nil }
+        return try BatchDetails(batch: batch, in: store)
+    }
+}

@@ -97,3 +97,34 @@ package enum BulkField {
         return time
     }
 }
+
+extension Dependency {
+    /// Reads an id, or an id and a condition as in `ID:end`.
+    /// - Returns: nil for anything else.
+    package init?(text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let id = CommandID(String(parts[0])) else { return nil }
+        guard parts.count > 1 else {
+            self.init(on: id)
+            return
+        }
+        guard let condition = DependencyCondition(name: String(parts[1])) else { return nil }
+        self.init(on: id, condition)
+    }
+}
+
+extension UniquePeriod {
+    /// The forms of a period, for error messages.
+    package static let forms = "“kept”, “running”, or a time of at least 1 ms such as 10m or 24h"
+
+    /// Reads `kept`, `running`, or a time such as `10m`, `24h`, `1h30m`. - Returns: nil for anything else.
+    package init?(text: String) {
+        switch text {
+        case "kept": self = .kept
+        case "running": self = .running
+        default:
+            guard let duration = Duration.parse(text), duration >= .milliseconds(1) else { return nil }
+            self = .duration(duration)
+        }
+    }
+}

@@ -3,22 +3,6 @@ internal import Console
 internal import FlowText
 package import Operations
 
-/// Why a schedule cannot be put.
-package struct ScheduleBuildError: Error, CustomStringConvertible {
-    package let schedule: String
-    /// The node of its flow with the problem; nil where it is the schedule's own.
-    package let node: String?
-    /// The error of the zone, of an option, of the payload or of the registry.
-    package let cause: any Error
-
-    package var description: String { sentence(SluiceError(cause).message) }
-
-    /// The sentence of the cause, with its place.
-    package func sentence(_ problem: String) -> String {
-        "schedule “\(schedule)”: \(node.map { FlowError(node: $0, problem).description } ?? problem)"
-    }
-}
-
 /// Makes the action of a schedule of its body: operations check the payloads when it is put.
 package struct ScheduleBuilder {
     /// Checks a payload before its operation does, and returns the one to submit.

@@ -124,9 +124,7 @@ extension CommandDraft {
         return try registry.attributes(of: payload, type: type)
             ?? PayloadAttributes(destination: options.destination ?? .none, idempotent: false)
     }
-}
 
-extension CommandDraft {
     /// The members of payloads of built-in types that may name a file.
     static let pathKeys = ["file", "bodyFile", "to", "saveTo", "stdinFile", "directory"]
 

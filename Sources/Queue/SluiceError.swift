@@ -1,3 +1,4 @@
+internal import FlowText
 internal import Host
 package import Operations
 package import Store
@@ -160,5 +161,21 @@ extension SluiceError.Code {
         case .noSuchCollection: ErrorAnswer(exitCode: 66, status: 404, problem: "command-not-found")
         case .ambiguous: ErrorAnswer(exitCode: 64, status: 404, problem: "command-not-found")
         }
+    }
+}
+
+/// Why a schedule cannot be put.
+package struct ScheduleBuildError: Error, CustomStringConvertible {
+    package let schedule: String
+    /// The node of its flow with the problem; nil where it is the schedule's own.
+    package let node: String?
+    /// The error of the zone, of an option, of the payload or of the registry.
+    package let cause: any Error
+
+    package var description: String { sentence(SluiceError(cause).message) }
+
+    /// The sentence of the cause, with its place.
+    package func sentence(_ problem: String) -> String {
+        "schedule “\(schedule)”: \(node.map { FlowError(node: $0, problem).description } ?? problem)"
     }
 }

@@ -2,7 +2,7 @@ package import Commands
 package import Console
 internal import Host
 package import NetworkControl
-internal import Store
+package import Store
 internal import Synchronization
 
 /// The links of this moment: from a running coordinator, otherwise as the last one left them.
@@ -103,5 +103,88 @@ package struct LinkSource {
             do { try await Task.sleep(for: timeout) } catch { return }
             if snapshot.events.load(ordering: .relaxed) == known { return }
         }
+    }
+}
+
+/// The links in the settings `link.<direction>.<destination>`. A link is parsed when it is visited: twenty
+/// thousand parsed links take three times the memory of their texts.
+package struct StoredLinks: Sendable {
+    let settings: [String: String]
+
+    package init(settings: [String: String]) { self.settings = settings }
+
+    /// - Parameter now: a setting is written when its link changes, so a time of a probe that has passed says nothing.
+    package func visit(now: Timestamp, _ body: (LinkReport) -> Void) {
+        for (key, value) in settings {
+            let name = key.dropFirst(SettingKey.linkPrefix.count)
+            guard let dot = name.firstIndex(of: "."), let direction = Direction(rawValue: String(name[..<dot])),
+                let parsed = try? JSONValue(parsing: value.utf8),
+                var link = LinkReport(destination: name[name.index(after: dot)...], body: parsed)
+            else { continue }
+            link.direction = direction
+            if let probe = link.nextProbe, probe < now { link.nextProbe = nil }
+            if let probe = link.circuitBreaker?.nextProbe, probe < now { link.circuitBreaker?.nextProbe = nil }
+            body(link)
+        }
+    }
+}
+
+/// The settings of links that a person has made. They win over the coordinator's report, which may be older.
+package struct LinkOverrides: Equatable, Sendable {
+    private let settings: [String: LinkOverrideSetting]
+
+    package init(_ settings: [Destination: LinkOverrideSetting]) {
+        self.settings = Dictionary(settings.map { ($0.key.text, $0.value) }) { first, _ in first }
+    }
+
+    /// The links that `visit` passes on, and those that only a setting names.
+    /// - Parameter limit: of links shown; nil shows every link.
+    package func overview(limit: Int?, visit: ((LinkReport) -> Void) -> Void) -> LinkOverview {
+        var overview = LinkOverview(limit: limit)
+        var unseen = settings
+        visit { link in
+            guard let setting = settings[link.destination] else { return overview.add(link) }
+            unseen[link.destination] = nil
+            var link = link
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate ?? link.maxRate
+            overview.add(link)
+        }
+        for (destination, setting) in unseen {
+            var link = LinkReport(destination: destination, level: setting.override.isOffline ? .offline : .unknown)
+            link.isForced = setting.override.isOffline
+            link.maxRate = setting.override.maxRate
+            link.since = setting.since
+            overview.add(link)
+        }
+        return overview
+    }
+}
+
+/// The links for a display that is read again and again: from events while a coordinator runs, otherwise as the last
+/// coordinator left them.
+package struct LiveLinks {
+    /// The links that were read last without a coordinator: until one starts, only a person changes them.
+    private var stored: (overrides: LinkOverrides, limit: Int, overview: LinkOverview)?
+
+    package init() {}
+
+    /// - Parameters:
+    ///   - collector: has the events of a coordinator.
+    ///   - limit: of links shown.
+    ///   - isLive: whether a coordinator runs.
+    package mutating func overview(
+        _ queue: QueueAccess, _ collector: WatchCollector, limit: Int, isLive: Bool
+    ) throws(StoreError) -> LinkOverview {
+        let overrides = LinkOverrides(try queue.overrides())
+        if isLive {
+            stored = nil
+            return collector.links(limit: limit, overrides: overrides)
+        }
+        if let stored, stored.overrides == overrides, stored.limit == limit { return stored.overview }
+        let links = try queue.storedLinks()
+        let overview = overrides.overview(limit: limit) { links.visit(now: queue.now, $0) }
+        stored = (overrides, limit, overview)
+        return overview
     }
 }

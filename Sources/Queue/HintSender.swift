@@ -1,5 +1,7 @@
 package import Commands
 package import Membership
+internal import Store
+internal import Synchronization
 package import Wire
 package import ZeroMQ
 
@@ -51,5 +53,45 @@ package struct HintSender: ~Copyable {
         loop.stop()
         loop.join()
         endpoints.close()
+    }
+}
+
+/// The receiver of a client's hints.
+enum HintTarget: Sendable {
+    /// The coordinator, by its socket.
+    case socket(any OpenEndpoints)
+    /// The process of the client. It is called on a thread of the client.
+    case process(@Sendable (Hint.Kind, [CommandID]) -> Void)
+}
+
+extension Effects {
+    /// The commands that a coordinator should hear of: those that were changed, and those whose workers must be told of
+    /// a cancellation request.
+    func hints(without id: CommandID?) -> (changed: [CommandID], requested: [CommandID]) {
+        let changed = events.lazy.map(\.transition.id).filter { $0 != id }.prefix(Hint.maxBulkCount)
+        return (Array(changed), requests.lazy.map(\.id).filter { $0 != id })
+    }
+}
+
+/// Hints about commands that a person has changed one by one, collected so that one socket sends them
+/// together.
+package final class PendingHints: Sendable {
+    private let queue: QueueAccess
+    private let pending = Mutex<[(kind: Hint.Kind, id: CommandID)]>([])
+
+    package init(of queue: QueueAccess) { self.queue = queue }
+
+    package func add(_ kind: Hint.Kind, _ id: CommandID) { pending.withLock { $0.append((kind, id)) } }
+
+    /// Sends what was added since the last call, as a verb of the queue does.
+    package func send() {
+        let hints = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        for kind in [Hint.Kind.cancelRequested, .changed, .ready] {
+            let ids = hints.filter { $0.kind == kind }.map { $0.id }
+            if !ids.isEmpty { queue.hint(kind, ids) }
+        }
     }
 }
