@@ -195,3 +195,89 @@ extension NetworkController {
         published[key] = .offline
     }
 }
+
+/// The end of an execution, by what it says of the link and the destination. The coordinator reads it from
+/// the transitions.
+package enum TransferOutcome: Sendable, Equatable {
+    /// The destination answered: a success, or a refusal that no retry would change.
+    case answered
+    /// The end speaks neither for the destination nor against its link: a source that is gone, for instance.
+    case undecided
+    /// The destination refuses for a reason of its own: a certificate, 401, 507. `isAnswer` is false where
+    /// the destination did not say so itself, as for a credential that cannot be read here.
+    case refused(DestinationCircuitBreaker.Cause, reason: String, isAnswer: Bool = true)
+    /// 429: too many at once.
+    case pushedBack
+    /// 503. `target`: the URL that was asked for, where it is known.
+    case unavailable(reason: String, _ target: CommandTarget? = nil)
+    /// Another answer that says nothing of the destination as a whole, such as 500 or 423.
+    case answeredWithError
+    /// The link failed: DNS, refused, unreachable, connect or TLS timeout, stall. The sentence tells them
+    /// apart.
+    case unreachable(reason: String)
+    /// Cancelled, preempted, drained, or never begun: it says nothing.
+    case withdrawn
+}
+
+/// The circuit breakers of the destinations.
+extension NetworkController {
+    /// Takes in what the end of an execution says about its destination.
+    mutating func follow(
+        _ outcome: TransferOutcome, of id: CommandID, at destination: Destination, now: MonotonicTime
+    ) {
+        let wasClosed = circuitBreakers[destination]?.isClosed ?? true
+        let hadRefusal = circuitBreakers[destination]?.refusal != nil
+        let closed = DestinationCircuitBreaker(interval: policy.probeInterval)
+        switch outcome {
+        case .unavailable(let reason, let target):
+            circuitBreakers[destination, default: closed].unavailable(id, target, reason: reason, now: now)
+        case .refused(let cause, let reason, _):
+            circuitBreakers[destination, default: closed].refused(id, cause, reason: reason, now: now)
+        case .answered: circuitBreakers[destination]?.accepted(id)
+        case .withdrawn: circuitBreakers[destination]?.withdrawn(id, now: now)
+        // A server that is busy has not looked at the command.
+        case .pushedBack, .answeredWithError: circuitBreakers[destination]?.answeredOtherwise(id, now: now)
+        case .undecided, .unreachable: circuitBreakers[destination]?.undecided(id, now: now)
+        }
+        let isClosed = circuitBreakers[destination]?.isClosed ?? true
+        let hasRefusal = circuitBreakers[destination]?.refusal != nil
+        if isClosed != wasClosed || hasRefusal && !hadRefusal { changedCircuitBreakers.insert(destination) }
+        // The commands that wait after a 503 need not wait longer.
+        if isClosed, !wasClosed { proven.append(destination) }
+    }
+
+    /// Opens the circuit breaker of a destination as another coordinator left it; the first probe goes at
+    /// once.
+    package mutating func restore(
+        _ cause: DestinationCircuitBreaker.Cause, reason: String, since: MonotonicTime, of destination: Destination,
+        now: MonotonicTime
+    ) {
+        circuitBreakers[destination] = DestinationCircuitBreaker(
+            openFor: cause, reason: reason, since: since, interval: policy.probeInterval, now: now)
+    }
+
+    /// Whether a destination answers everything by 503.
+    package var answersUnavailable: Bool { circuitBreakers.values.contains { $0.outage?.cause == .unavailable } }
+
+    /// Destinations whose circuit breaker opened or closed, or whose first refusal came, since the last call.
+    package mutating func takeChangedCircuitBreakers() -> Set<Destination> {
+        defer { changedCircuitBreakers = [] }
+        return changedCircuitBreakers
+    }
+
+    /// The newest refusal of the destination, while its circuit breaker is closed. It is shown where that is.
+    func refusal(of key: LinkKey) -> String? {
+        key.direction == .up ? key.destination.flatMap { circuitBreakers[$0]?.refusal } : nil
+    }
+
+    /// Commands are admitted by the link up, so the circuit breaker is shown there, once for a destination.
+    func circuitBreakerState(of key: LinkKey) -> CircuitBreakerState<MonotonicTime>? {
+        guard key.direction == .up, let destination = key.destination,
+            let circuitBreaker = circuitBreakers[destination], let outage = circuitBreaker.outage
+        else { return nil }
+        return CircuitBreakerState(
+            cause: outage.cause, reason: outage.reason, since: outage.since,
+            isProbing: circuitBreaker.nextProbe == nil,
+            nextProbe: links[key]?.isForcedOffline == true ? nil : circuitBreaker.nextProbe)
+    }
+}

@@ -113,3 +113,89 @@ package struct NetworkController: Sendable {
         recentlyActive[key] = nil
     }
 }
+
+/// The links by their keys, each in a box of its own: a controller takes 1.7 kB, and a dictionary of them holds as much
+/// again in empty places, twice while it grows. A copy of the table shares the boxes until one of them changes.
+package struct LinkTable: Sendable {
+    private final class Box: @unchecked Sendable {
+        // Unchecked: the table changes a link only where no other table refers to its box.
+        var link: LinkController?
+
+        init(_ link: LinkController?) { self.link = link }
+    }
+
+    private var boxes: [LinkKey: Box] = [:]
+
+    /// A copy: a view would share the boxes while the links are changed one by one, and each would be copied.
+    package var keys: [LinkKey] { Array(boxes.keys) }
+    package var count: Int { boxes.count }
+    package var isEmpty: Bool { boxes.isEmpty }
+
+    package subscript(key: LinkKey) -> LinkController? {
+        _read {
+            if let box = boxes[key] { yield box.link } else { yield nil }
+        }
+        _modify {
+            guard let index = boxes.index(forKey: key) else {
+                var link: LinkController?
+                yield &link
+                if let link { boxes[key] = Box(link) }
+                return
+            }
+            if !isKnownUniquelyReferenced(&boxes.values[index]) { boxes.values[index] = Box(boxes.values[index].link) }
+            let box = boxes.values[index]
+            defer { if box.link == nil { boxes[key] = nil } }
+            yield &box.link
+        }
+    }
+
+    func containsKey(where isMeant: (LinkKey) -> Bool) -> Bool { boxes.keys.contains(where: isMeant) }
+
+    /// Takes a link out, to be set again when it has changed.
+    mutating func removeValue(forKey key: LinkKey) -> LinkController? { boxes.removeValue(forKey: key)?.link }
+}
+
+/// Keys that are visited in turn. To add, to remove and to take the next ones costs the same for any number
+/// of keys. Pure.
+struct RoundRobinKeys<Key: Hashable & Sendable>: Sendable {
+    private var keys: [Key] = []
+    private var positions: [Key: Int] = [:]
+    private var cursor = 0
+
+    mutating func insert(_ key: Key) {
+        guard positions[key] == nil else { return }
+        positions[key] = keys.count
+        keys.append(key)
+    }
+
+    mutating func remove(_ key: Key) {
+        guard let position = positions.removeValue(forKey: key), let last = keys.popLast() else { return }
+        guard position < keys.count else { return }
+        keys[position] = last
+        positions[last] = position
+    }
+
+    mutating func next(_ maxCount: Int) -> ArraySlice<Key> {
+        guard !keys.isEmpty else { return [] }
+        if cursor >= keys.count { cursor = 0 }
+        let end = min(cursor + maxCount, keys.count)
+        defer { cursor = end }
+        return keys[cursor..<end]
+    }
+}
+
+/// Random numbers that spread probes in time (SplitMix64), repeatable from a seed.
+package struct Jitter: Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) { state = seed }
+
+    /// A number in 0..<1.
+    package mutating func chance() -> Double {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Double((mixed ^ (mixed >> 31)) >> 11) / 9_007_199_254_740_992
+    }
+}

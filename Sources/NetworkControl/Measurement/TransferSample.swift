@@ -56,3 +56,20 @@ package struct TransferSample: Sendable, Equatable {
     /// It has bytes to send and waits for the receiver, which is neither caused by the link nor a silence.
     package var isHeldByReceiver: Bool { state == .running && isWindowClosed && remaining != 0 }
 }
+
+/// The bytes that a worker has moved over one link for one class since it started, including transfers that
+/// have ended. Short transfers begin and end between two samples, so goodput is counted here.
+package struct LinkCounter: Sendable, Equatable {
+    package var destination: Destination
+    package var direction: Direction
+    package var serviceClass: ServiceClass
+    /// Bytes acknowledged by the peer, or read; cumulative.
+    package var bytes: Int64
+
+    package init(destination: Destination, direction: Direction = .up, serviceClass: ServiceClass, bytes: Int64) {
+        self.destination = destination
+        self.direction = direction
+        self.serviceClass = serviceClass
+        self.bytes = bytes
+    }
+}

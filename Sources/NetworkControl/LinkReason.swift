@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 
 /// Why a link has its level, or holds commands back: a rule, with what was measured and the threshold. In
 /// events, settings and `--json` it is an object with these members; `LinkText` of Console puts it into
@@ -152,4 +152,103 @@ extension LinkReason {
         reason.text = text
         return reason
     }
+
+    /// The members that the rule has.
+    package var json: JSONValue {
+        var members: [JSONValue.Member] = [.init("rule", .string(rule.rawValue))]
+        for (name, value) in [("measured", measured), ("threshold", threshold), ("usual", usual), ("share", share)] {
+            if let value { members.append(.init(name, .figure(value))) }
+        }
+        for (name, value) in [("count", count), ("total", total)] {
+            if let value { members.append(.init(name, .integer(Int64(value)))) }
+        }
+        for (name, value) in [("subject", subject), ("text", text), ("uplink", uplink)] {
+            if let value { members.append(.init(name, .string(value))) }
+        }
+        return .object(members)
+    }
+
+    /// Reads ``json`` back, and the sentence of version 0.1.0. Nil for any other value; a rule of a later
+    /// version becomes ``Rule/recorded`` with its name.
+    package init?(_ value: JSONValue) {
+        if let sentence = value.string {
+            self = .recorded(sentence)
+            return
+        }
+        guard let name = value["rule"]?.string else { return nil }
+        guard let rule = Rule(rawValue: name) else {
+            self = .recorded(value["text"]?.string ?? name)
+            return
+        }
+        self.init(
+            rule, measured: value["measured"]?.double, threshold: value["threshold"]?.double,
+            usual: value["usual"]?.double)
+        share = value["share"]?.double
+        count = value["count"]?.integer.flatMap { Int(exactly: $0) }
+        total = value["total"]?.integer.flatMap { Int(exactly: $0) }
+        subject = value["subject"]?.string
+        text = value["text"]?.string
+        uplink = value["uplink"]?.string
+    }
 }
+
+extension JSONValue {
+    /// A measured value: whole from 100 on, with four decimals below. Null where it is infinite.
+    static func figure(_ value: Double) -> JSONValue {
+        guard value.isFinite else { return .null }
+        if value.magnitude >= 100 { return .integer(Int64(min(max(value, -9e18), 9e18).rounded())) }
+        let rounded = (value * 10_000).rounded() / 10_000
+        return rounded == rounded.rounded() ? .integer(Int64(rounded)) : .number(rounded)
+    }
+}
+
+/// The condition that lifts a level or a wait: the measure of a rule is better than a threshold for a time.
+package struct LinkRemedy: Sendable, Equatable {
+    package var rule: LinkReason.Rule
+    /// In the unit of the rule; nil: any better value, or an event such as a probe that succeeds.
+    package var threshold: Double?
+    /// How long it must hold; nil: it lifts at once.
+    package var duration: Duration?
+
+    package init(_ rule: LinkReason.Rule, threshold: Double? = nil, for duration: Duration? = nil) {
+        self.rule = rule
+        self.threshold = threshold
+        self.duration = duration
+    }
+
+    /// `{"rule":"goodput","threshold":325000,"seconds":3}`, without the members that are nil.
+    package var json: JSONValue {
+        .object(
+            [.init("rule", .string(rule.rawValue))]
+                + (threshold.map { [.init("threshold", .figure($0))] } ?? [])
+                + (duration.map { [.init("seconds", .figure($0.seconds))] } ?? []))
+    }
+
+    /// Reads ``json`` back; nil for any other value, such as the sentence of version 0.1.0, and for a rule of
+    /// a later version.
+    package init?(_ value: JSONValue) {
+        guard let rule = value["rule"]?.string.flatMap({ LinkReason.Rule(rawValue: $0) }) else { return nil }
+        self.init(
+            rule, threshold: value["threshold"]?.double,
+            for: value["seconds"]?.double.flatMap { (0...1e9).contains($0) ? .seconds($0) : nil })
+    }
+}
+
+/// A value in a box of its own, so that a copy of what holds it copies one reference. For values that are
+/// large and change seldom, within types that are copied often.
+@propertyWrapper package indirect enum Indirect<Value: Sendable>: Sendable {
+    case box(Value)
+
+    package init(wrappedValue: Value) { self = .box(wrappedValue) }
+
+    package var wrappedValue: Value {
+        get {
+            switch self {
+            case .box(let value): value
+            }
+        }
+        set { self = .box(newValue) }
+    }
+}
+
+extension Indirect: Equatable where Value: Equatable {}

@@ -222,3 +222,43 @@ package struct LinkController: Sendable {
         return change.reason
     }
 }
+
+/// A record of a link for the next coordinator, which can then tell a degraded link from one that was always
+/// slow. It is stored when a level changes and once a minute.
+package struct LinkHistory: Sendable, Equatable {
+    /// Bytes per second, and the smallest number of transfers that carried them.
+    package var reference: Double
+    package var flows: Int
+    package var limit: Int
+    /// Why the link is offline; nil where it is not.
+    package var offline: LinkReason?
+    /// The level and its reason, where they are not old.
+    package var level: LinkLevel?
+    package var reason: LinkReason?
+
+    package init(reference: Double, flows: Int, limit: Int, offline: LinkReason? = nil) {
+        self.reference = reference
+        self.flows = flows
+        self.limit = limit
+        self.offline = offline
+    }
+}
+
+/// The origin of the pace of each quality on one link: a person's `maxRate`, or a decision of the controller.
+/// Workers report that a transfer waited for its pace; only the coordinator knows which pace it sent. Pure.
+struct PaceOrigin: Sendable {
+    /// Since when `maxRate` is below every other pace, by quality.
+    private var maxRateSince: [QualityOfService: MonotonicTime] = [:]
+
+    /// A worker's report may still be about the pace before: two reports.
+    private static let reportDelay: Duration = .milliseconds(500)
+
+    mutating func set(_ qos: QualityOfService, isMaxRate: Bool, now: MonotonicTime) {
+        if !isMaxRate { maxRateSince[qos] = nil } else if maxRateSince[qos] == nil { maxRateSince[qos] = now }
+    }
+
+    /// Whether transfers of this quality waited for a person's `maxRate`, according to their last report.
+    func isMaxRate(_ qos: QualityOfService, now: MonotonicTime) -> Bool {
+        maxRateSince[qos].map { now - $0 >= Self.reportDelay } ?? false
+    }
+}
