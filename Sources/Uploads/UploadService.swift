@@ -55,3 +55,66 @@ package protocol UploadService: Sendable {
     /// - Throws: `notFound`; `gone` where it has ended; `complete` where it has become a command, which has its own end.
     func terminate(_ id: CommandID) async throws(UploadError)
 }
+
+/// Takes the bytes of one request. The body of ``UploadService/append(_:to:admits:progress:_:)`` uses it, one call after the other.
+package protocol UploadReceiver: AnyObject {
+    /// Adds bytes. Call ``flush()`` after each.
+    func add(_ bytes: UnsafeRawBufferPointer)
+    /// Waits while more bytes are on their way to the disk than the door keeps in memory.
+    /// - Throws: ``UploadError`` where the bytes cannot be taken; read no more of the request then.
+    func flush() async throws(UploadError)
+    /// The digest that the client sent after the bytes, in a trailer.
+    func setChecksum(_ checksum: UploadDigest)
+}
+
+/// The statements of a request that sends bytes to an upload.
+package struct UploadAppend: Sendable, Equatable {
+    /// Where its bytes begin.
+    package var offset: Int64
+    /// Whether the request repeats the creation of the upload under its idempotency key, from its first byte on: bytes that
+    /// the upload has are compared, and not written. ``offset`` is 0 then.
+    package var isRepeat = false
+    /// Bytes of the request, as it announced them; nil for chunked ones. Fewer count as a cut request.
+    package var size: Int64?
+    /// The length of the whole upload, where this request states it.
+    package var length: Int64?
+    /// The `Upload-Metadata` that this request states; nil for most.
+    package var metadata: String?
+    /// The digest of the whole upload that this request states; nil for most.
+    package var digest: UploadDigest?
+    /// The event that completes the upload.
+    package var completion: Completion
+    /// The digest of the bytes of this request: the offset moves only if they have it.
+    package var checksum: UploadDigest?
+    /// Whether the digest comes after the bytes, in a trailer.
+    package var hasTrailingChecksum = false
+
+    package enum Completion: Sendable, Equatable {
+        /// The offset reaches the length, as in tus.
+        case atLength
+        /// The end of this request, which is the last.
+        case atEnd
+        /// A later request, even if the offset has reached the length.
+        case later
+    }
+
+    package init(offset: Int64, size: Int64?, completion: Completion) {
+        self.offset = offset
+        self.size = size
+        self.completion = completion
+    }
+}
+
+/// The `Idempotency-Key` of a request that creates an upload: the same request again returns the same upload.
+/// Source: draft-ietf-httpapi-idempotency-key-header-07 (expired 2026-04-18).
+package struct IdempotencyKey: Sendable, Hashable {
+    /// 1 to 255 bytes, unique for the token.
+    package var value: String
+    /// Names the token, so that clients do not share keys.
+    package var token: String
+
+    package init(value: String, token: String) {
+        self.value = value
+        self.token = token
+    }
+}

@@ -140,3 +140,119 @@ final class FileReceiver: UploadReceiver, @unchecked Sendable {
         do throws(SystemError) { return try found.get() == checksum } catch { throw UploadError(error) }
     }
 }
+
+/// Compares the bytes of a request with those of a complete upload, without keeping them.
+final class ContentComparison: UploadReceiver, @unchecked Sendable {
+    // Unchecked: the request's task uses it, one call after the other, and the engine only after the end of that task.
+    private let upload: Upload
+    private let sha256: [UInt8]
+    private var digest = IncrementalDigest(.sha256)
+    private(set) var count: Int64 = 0
+
+    /// - Parameter sha256: of all bytes of the upload.
+    init(_ upload: Upload, sha256: [UInt8]) {
+        self.upload = upload
+        self.sha256 = sha256
+    }
+
+    func add(_ bytes: UnsafeRawBufferPointer) {
+        count += Int64(bytes.count)
+        digest.update(bytes)
+    }
+
+    func flush() async throws(UploadError) { try checkCount() }
+
+    /// A checksum of equal bytes says nothing more.
+    func setChecksum(_ checksum: UploadDigest) {}
+
+    /// - Parameter isCut: whether the request may have had more bytes.
+    /// - Throws: `keyConflict` for other bytes than those of the upload; `interrupted`.
+    func finish(isCut: Bool) throws(UploadError) {
+        try checkCount()
+        if isCut {
+            throw UploadError(
+                .interrupted, "The request was cut before its bytes were compared with those of upload \(upload.id).",
+                offset: upload.offset)
+        }
+        guard count == upload.offset, digest.finish()?.bytes == sha256 else {
+            throw .keyConflict(upload, "has other bytes")
+        }
+    }
+
+    private func checkCount() throws(UploadError) {
+        if count > upload.offset { throw .keyConflict(upload, "has \(upload.offset) bytes") }
+    }
+}
+
+/// Bytes of one request that go to the disk together. It is used again and again: an allocation of this size costs a
+/// mapping and a page fault for each page. One task at a time uses it.
+final class PartBuffer: @unchecked Sendable {
+    // Unchecked: `FileReceiver` hands it to the write, and touches it again after the end of the write.
+    private var storage: UnsafeMutableRawBufferPointer
+    private(set) var count = 0
+
+    init(capacity: Int) { storage = .allocate(byteCount: capacity, alignment: 16) }
+
+    deinit { storage.deallocate() }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[..<count]) }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        if bytes.count > storage.count - count { move(to: count + bytes.count) }
+        UnsafeMutableRawBufferPointer(rebasing: storage[count...]).copyMemory(from: bytes)
+        count += bytes.count
+    }
+
+    /// Forgets the bytes.
+    /// - Parameter capacity: a much larger buffer than this is exchanged for a smaller one.
+    func removeAll(capacity: Int) {
+        count = 0
+        if storage.count > 2 * capacity { move(to: capacity) }
+    }
+
+    private func move(to capacity: Int) {
+        let next = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
+        next.copyMemory(from: bytes)
+        storage.deallocate()
+        storage = next
+    }
+}
+
+/// A digest of bytes that come in parts.
+struct IncrementalDigest {
+    let algorithm: UploadDigest.Algorithm
+    private var hash: any IncrementalHash
+
+    init(_ algorithm: UploadDigest.Algorithm) {
+        self.algorithm = algorithm
+        hash = algorithm.makeHash()
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) { hash.update(bytes) }
+
+    func finish() -> UploadDigest? { UploadDigest(algorithm, hash.bytes) }
+}
+
+extension BlockingPool {
+    /// Reads a part of a file for its digest.
+    func digest(
+        of file: SpoolFile, _ range: Range<Int64>, _ algorithm: UploadDigest.Algorithm
+    ) async -> Result<UploadDigest?, SystemError> {
+        await run { () throws(Never) in
+            Result { () throws(SystemError) in
+                var digest = IncrementalDigest(algorithm)
+                let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+                defer { buffer.deallocate() }
+                var offset = range.lowerBound
+                while offset < range.upperBound {
+                    let wanted = Int(min(Int64(buffer.count), range.upperBound - offset))
+                    let count = try file.read(into: .init(rebasing: buffer[..<wanted]), at: offset)
+                    guard count > 0 else { return nil }
+                    digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                    offset += Int64(count)
+                }
+                return digest.finish()
+            }
+        }
+    }
+}

@@ -152,3 +152,67 @@ extension UploadEngine {
         return end > now ? end : nil
     }
 }
+
+/// The log of uploads: one line for each, at its end.
+extension UploadEngine {
+    /// Logs that an upload has all its bytes.
+    func logCompletion(of upload: Upload) { logEnd(of: upload, "complete") }
+
+    /// Logs that an upload has ended before it had all its bytes.
+    /// - Parameter wasComplete: its line is in the log already: it is a part that no final upload took, or stayed in the
+    ///   spool and was removed.
+    func logEnd(of upload: Upload, wasComplete: Bool) {
+        if !wasComplete { logEnd(of: upload, upload.reason ?? "terminated") }
+    }
+
+    private func logEnd(of upload: Upload, _ ending: String) {
+        let facts = upload.facts
+        var metadata: Logger.Metadata = [
+            "upload": "\(upload.id)", "ending": "\(ending)", "protocol": "\(facts.origin.rawValue)",
+            "bytes": "\(upload.offset)", "created": "\(upload.createdAt)",
+            "seconds": "\(max(store.clock.now() - upload.createdAt, .zero).seconds)",
+        ]
+        if let route = facts.route { metadata["route"] = "\(route)" }
+        if let name = facts.fileName { metadata["name"] = "\(name.excerpt)" }
+        if let token = facts.tokenName ?? facts.token { metadata["token"] = "\(token)" }
+        // A command that has its unique key.
+        if let command = upload.command, command != upload.id { metadata["command"] = "\(command)" }
+        logger.info("An upload has ended", metadata: metadata)
+    }
+}
+
+extension UploadLimits {
+    /// Bytes a second that an upload makes on average over a life of several ``maxAge``. A client that sends a byte now and
+    /// then could hold its room for ever otherwise (draft-ietf-httpbis-resumable-upload, security considerations).
+    private static let minRate: Int64 = 1 << 10
+
+    /// The time from the creation of an upload to its end where it keeps on making progress.
+    /// - Parameter offset: bytes that it has.
+    func maxLife(at offset: Int64) -> Duration { maxAge * 4 + .seconds(offset / Self.minRate) }
+
+    /// When an upload expires that makes progress now.
+    /// - Parameter offset: bytes that it has then.
+    func expiry(of upload: Upload, at offset: Int64, now: Timestamp) -> Timestamp {
+        min(now + maxAge, upload.createdAt + maxLife(at: offset))
+    }
+
+    func reasonOfExpiry(_ upload: Upload, _ now: Timestamp) -> String {
+        upload.createdAt + maxLife(at: upload.offset) <= now
+            ? "it made \(upload.offset) bytes in \(Int((now - upload.createdAt).seconds)) s"
+            : "it made no progress for \(Int(maxAge.seconds)) s"
+    }
+}
+
+/// Which warnings of a round that repeats every second are worth a log line: each once a minute. Pure.
+struct RecentWarnings {
+    private var loggedAt: [String: MonotonicTime] = [:]
+
+    static let interval: Duration = .seconds(60)
+
+    mutating func isNew(_ message: String, now: MonotonicTime) -> Bool {
+        loggedAt = loggedAt.filter { now - $0.value < Self.interval }
+        guard loggedAt[message] == nil else { return false }
+        loggedAt[message] = now
+        return true
+    }
+}

@@ -1,8 +1,10 @@
 internal import Commands
-internal import Host
+internal import Glibc
+package import Host
+internal import Logging
 internal import Store
 internal import Synchronization
-internal import UploadSpool
+package import UploadSpool
 
 extension UploadEngine {
     /// Counts an upload that is created, where there is room for it and its token may have one more. It takes no room before
@@ -112,5 +114,37 @@ extension UploadError {
                 "This token has created \(max) uploads within a minute that have no bytes, which is the maximum; send their "
                     + "bytes, or wait.")
         }
+    }
+}
+
+extension UploadEngine {
+    /// - Throws: ``UploadError`` where the disk cannot be asked.
+    package func spoolFigures() async throws(UploadError) -> SpoolFigures {
+        let free = try await onDisk { [spool] () throws(SystemError) in try spool.free }
+        let space = space.withLock { $0 }
+        return SpoolFigures(
+            used: space.used, promised: space.unallocated, free: free.bytes, floor: limits.minFree, quota: limits.quota)
+    }
+
+    /// Tells other processes the figures.
+    package func reportFigures(to run: RunDirectory) async {
+        do throws(UploadError) {
+            let figures = try await spoolFigures()
+            try await onDisk { () throws(SystemError) in try figures.write(to: run) }
+        } catch {
+            logger.debug("The figures of the spool cannot be told: \(error)")
+        }
+    }
+}
+
+extension SpoolFigures {
+    /// Writes the figures for other processes. Blocks.
+    fileprivate func write(to run: RunDirectory) throws(SystemError) {
+        let path = Self.path(run)
+        let file = try SpoolFile("\(path).new")
+        let text = Array(json.text.utf8)
+        try file.write(text, at: 0)
+        try file.truncate(to: Int64(text.count))
+        guard rename("\(path).new", path) == 0 else { throw SystemError("replace", path) }
     }
 }
