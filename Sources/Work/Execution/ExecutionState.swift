@@ -1,6 +1,7 @@
 internal import Commands
 internal import Host
 internal import Operations
+internal import Store
 
 /// Where a command stands that this worker holds, with what belongs to that state. ``HeldCommands`` makes the
 /// transitions.
@@ -164,5 +165,85 @@ extension ExecutionState.Run {
             return .failure(
                 failure ?? CommandFailure(thrown: error, by: execution.command.type, ambiguous: mayHaveSent))
         }
+    }
+}
+
+/// Why an execution is told to stop.
+enum StopReason: Sendable, Equatable {
+    case cancelled
+    case preempted
+    case drained
+    /// Claimed ahead, and the executions before it take longer than was expected.
+    case overdue
+    /// The coordinator takes it off its link for a while.
+    case releasedByNetwork(reason: String)
+    /// The coordinator ends it, by the policy of its link.
+    case cancelledByNetwork(reason: String)
+
+    /// Another execution may go on from where this one stops.
+    var isRelease: Bool {
+        switch self {
+        case .cancelled, .cancelledByNetwork: false
+        case .preempted, .drained, .overdue, .releasedByNetwork: true
+        }
+    }
+
+    /// The result of an execution that was stopped.
+    /// - Parameter ambiguous: the destination may have done the work already.
+    func result(ambiguous: Bool) -> ExecutionResult {
+        isRelease ? .released(reason: reason, ambiguous: ambiguous) : .cancelled(reason: reason)
+    }
+
+    /// For a metric.
+    var name: String {
+        switch self {
+        case .cancelled, .cancelledByNetwork: "cancelled"
+        case .preempted: "preempted"
+        case .drained: "drained"
+        case .overdue: "overdue"
+        case .releasedByNetwork: "network"
+        }
+    }
+
+    /// Those that release a command.
+    static let names: Set<String> = [
+        Self.preempted.name, Self.drained.name, Self.overdue.name, Self.releasedByNetwork(reason: "").name,
+    ]
+
+    private var reason: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .preempted: "preempted by a command of high quality of service"
+        case .drained: "released by a worker that was asked to stop"
+        case .overdue: "what its worker executes takes long"
+        case .releasedByNetwork(let reason), .cancelledByNetwork(let reason): reason
+        }
+    }
+}
+
+/// Values that transitions return.
+extension HeldCommands {
+    /// A command that got a slot, for its task.
+    struct Start: Sendable {
+        let execution: CommandExecution
+        let operation: any CommandOperation
+    }
+
+    /// The step that follows a stop.
+    enum StopAction: Sendable {
+        /// Its end follows from its task.
+        case cancel(Task<Void, Never>)
+        /// Nothing of it has begun: this write ends it.
+        case write(ExecutionWrite)
+    }
+
+    /// The remains of an execution that the worker holds no longer.
+    struct Gone: Sendable {
+        let execution: CommandExecution
+        /// Nil where nothing of it had begun.
+        let run: ExecutionState.Run?
+        let failure: CommandFailure?
+        /// Waits for the commit of `sent`.
+        let sent: CheckedContinuation<Bool, Never>?
     }
 }

@@ -1,3 +1,6 @@
+internal import Commands
+internal import Wire
+
 /// How many slots the commands of a worker take, kept in step with their states.
 struct SlotUsage: Sendable, Equatable {
     /// Numbers by kind: slots of high quality, of the others, and extra ones.
@@ -38,5 +41,26 @@ struct SlotUsage: Sendable, Equatable {
             return
         }
         if isSuspect { suspects += step }
+    }
+}
+
+/// Which slots a command may take.
+enum SlotKind: Int, CaseIterable, Sendable {
+    case high
+    case middle
+    case low
+    /// A slot beyond those of its class.
+    case extra
+
+    init(_ offer: Offers.Offer) {
+        if offer.isExtra {
+            self = .extra
+        } else {
+            switch offer.qos.serviceClass {
+            case .high: self = .high
+            case .middle: self = .middle
+            case .low: self = .low
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
-internal import Commands
+package import Commands
 internal import Host
 package import Logging
 package import Membership
 package import Operations
 internal import ServiceLifecycle
-internal import Store
+package import Store
 package import Wire
 internal import ZeroMQ
 
@@ -161,5 +161,70 @@ package final class WorkerService: Service {
 
     private func runningTypes(_ executor: Executor) async -> [String] {
         await withCheckedContinuation { continuation in executor.runningTypes { continuation.resume(returning: $0) } }
+    }
+}
+
+/// How much a worker does at once, and how it stops.
+package struct WorkerConfiguration: Sendable {
+    /// Operations of middle and low quality at once; high quality has as many slots again.
+    package var concurrency = 16
+    /// How long running operations of high and middle quality may go on when the worker drains.
+    package var grace: Duration = .seconds(25)
+    /// How long a worker waits in all, after the grace, before it ends without its operations: an operation that
+    /// needs all of ``CommandExecution/stopTimeout`` still has its outcome committed.
+    package static let abandonTimeout: Duration = CommandExecution.stopTimeout + .seconds(3)
+    /// Whether operations run on threads of their own (``OperationExecutor``), because they may block.
+    package var operationsMayBlock = false
+    /// A descriptor that reads end-of-file when the parent is gone: then the worker drains. Nil: there is
+    /// none.
+    package var parentDescriptor: Int32?
+    /// Called four times a second by the loop: for a watchdog.
+    package var beat: @Sendable () -> Void = {}
+
+    /// The measurements of this process, as bodies of events. Called by the loop every 5 s.
+    package var reports: @Sendable () -> [String] = { [] }
+
+    package init() {}
+}
+
+/// Runs operations on threads of their own, so that one that blocks its thread does not stop the worker, or the program
+/// that the worker is a part of: the cooperative pool has as many threads as the machine has cores.
+package final class OperationExecutor: TaskExecutor {
+    private let pool: BlockingPool
+
+    /// - Parameter maxThreads: the maximum number of operations that may block at once.
+    package init(maxThreads: Int) { pool = BlockingPool(named: "sluice-operation", maxThreads: maxThreads) }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        pool.perform { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+
+/// Operations went on after the grace of a drain and after their cancellation.
+package struct OperationsDidNotStop: Error, Sendable, CustomStringConvertible {
+    package var types: [String]
+    package var grace: Duration
+
+    package var description: String {
+        let names = Set(types).sorted().joined(separator: ", ")
+        return "\(types.count) operations (\(names)) ignored their cancellation for "
+            + "\(WorkerConfiguration.abandonTimeout.seconds) s after the grace of \(grace.seconds) s; the worker ends without "
+            + "them, and their commands are released when this process has ended"
+    }
+}
+
+/// The settings of a store, for operations.
+package struct StoredSettings: SharedSettings {
+    private let store: any CommandStore
+
+    package init(_ store: any CommandStore) { self.store = store }
+
+    package var now: Timestamp { store.clock.now() }
+
+    package func value(of key: String) throws -> String? { try store.setting(key) }
+
+    package func change(_ key: String, timeout: Duration, _ body: (String?) -> String?) throws {
+        try store.update(key, timeout: timeout, body)
     }
 }

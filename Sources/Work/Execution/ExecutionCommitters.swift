@@ -1,5 +1,6 @@
 internal import Commands
 internal import Host
+internal import Metrics
 internal import Store
 
 /// Commits the writes of a worker's executions to the shards of one commit group. Claims are given up where their commit
@@ -82,4 +83,18 @@ struct ExecutionCommitters: Sendable {
 
 extension ExecutionWrite {
     fileprivate var isClaim: Bool { if case .claim = self { true } else { false } }
+}
+
+/// Measures the commits of a worker: how long each takes, and how many writes share it.
+struct CommitMeter: Sendable {
+    private let time = Timer(label: "sluice.commit", dimensions: [("role", "worker")])
+    private let rows = Recorder(label: "sluice.commit.rows", dimensions: [("role", "worker")], aggregate: true)
+
+    /// A commit has succeeded. One without writes only tests the lock of the shard, and is not measured.
+    /// - Parameter start: before the wait for other writers.
+    func committed(_ writes: Int, since start: MonotonicTime) {
+        guard writes > 0 else { return }
+        time.recordNanoseconds((MonotonicTime.now - start).nanoseconds)
+        rows.record(writes)
+    }
 }
