@@ -2,7 +2,9 @@ internal import Commands
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import NIOHTTP1
 internal import Store
+internal import Synchronization
 internal import UploadSpool
 internal import Uploads
 
@@ -103,4 +105,88 @@ extension UploadsResource {
         return true
     }
 
+}
+
+/// Gathers the body of a request that announces few bytes.
+final class SmallBody: UploadReceiver {
+    private let size: Int
+    private var bytes: [UInt8] = []
+
+    /// - Parameter size: as the request announces it.
+    init(size: Int) {
+        self.size = size
+        bytes.reserveCapacity(size)
+    }
+
+    func add(_ more: UnsafeRawBufferPointer) { bytes.append(contentsOf: more) }
+
+    func flush() async throws(UploadError) {
+        if bytes.count > size {
+            throw UploadError(.inconsistentLength, "The request has more bytes than it announces.")
+        }
+    }
+
+    func setChecksum(_ checksum: UploadDigest) {}
+
+    /// - Throws: `interrupted` where the request was cut: over HTTP/2 that may look like its end.
+    func whole() throws(UploadError) -> [UInt8] {
+        guard bytes.count == size else {
+            throw UploadError(.interrupted, "The request was cut; send it again.", offset: 0)
+        }
+        return bytes
+    }
+}
+
+/// Checks the upload of a PATCH when the engine has read it: a row is read once, and a request that may not send bytes stops
+/// no other one.
+final class AppendCheck: Sendable {
+    private struct Outcome {
+        var upload: Upload?
+        var error: (any Error)?
+    }
+
+    private let check: @Sendable (Upload) throws -> Void
+    private let outcome = Mutex(Outcome())
+
+    init(_ check: @escaping @Sendable (Upload) throws -> Void) { self.check = check }
+
+    /// The upload before the request; nil before the check.
+    var upload: Upload? { outcome.withLock(\.upload) }
+
+    /// For ``UploadService/append(_:to:admits:progress:_:)``.
+    /// - Returns: false where the check throws, and for a complete upload, whose protocol has an answer of its own.
+    func admits(_ upload: Upload) -> Bool {
+        let result = Result { try check(upload) }
+        outcome.withLock { outcome in
+            outcome.upload = upload
+            if case .failure(let error) = result { outcome.error = error }
+        }
+        if case .failure = result { return false }
+        return upload.state != .complete
+    }
+
+    /// - Throws: the error of the check.
+    func get() throws { if let error = outcome.withLock(\.error) { throw error } }
+}
+
+/// The error that ended the reading of a request in a task of the upload engine.
+final class ReceiveFailure: Sendable {
+    private let error = Mutex<(any Error)?>(nil)
+
+    func record(_ error: any Error) { self.error.withLock { $0 = error } }
+
+    /// Whether the reading was stopped from this side.
+    var isCancellation: Bool { error.withLock { $0 is CancellationError } }
+    /// Whether the body came below the minimum rate.
+    var isSlow: Bool { error.withLock { $0 as? ConnectionError == .slowBody } }
+    /// Nil where the reading did not end by a problem of the request.
+    var problem: Problem? {
+        error.withLock { error in
+            switch error {
+            case let problem as Problem: problem
+            case let error as HTTPParserError: .malformed(error)
+            default: nil
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
-internal import Commands
+package import Commands
 internal import HTTPTypes
 internal import Hummingbird
+internal import RawStructuredFieldValues
 internal import Store
 package import Uploads
 
@@ -137,5 +138,52 @@ package struct UploadsResource: Sendable {
         Problem(
             .methodNotAllowed, "method-not-allowed", "tus creates an upload by POST, not by PUT.",
             fields: [.allow: "OPTIONS, POST"])
+    }
+}
+
+/// Choices of the upload endpoints, and services that they use where they are there.
+package struct UploadsOptions: Sendable {
+    /// Whether 104 is sent to clients that name an interop version. Turn it off behind nginx: 1.22 answers nothing
+    /// after it (measured).
+    package var sendsInterimResponses = true
+    /// Looks an upload up without stopping the request that sends bytes to it. Without it every look stops one. It
+    /// throws the errors of the upload engine.
+    package var find: (@Sendable (CommandID) async throws -> Upload)?
+    /// Computes a digest of a complete upload, for `Want-Repr-Digest`; nil where it cannot.
+    package var digest: (@Sendable (Upload, UploadDigest.Algorithm) async -> UploadDigest?)?
+
+    package init() {}
+}
+
+/// The upload protocol of a request. All have the same paths.
+enum UploadDialect: Equatable {
+    case tus
+    case resumable(ResumableDialect)
+    /// The draft of the IETF in a version that the door does not speak.
+    case unknownVersion(Int64)
+    /// No field names a protocol.
+    case plain
+    case form
+
+    /// Fields come before media types: tus-js-client sends the media type of tus with the versions of the draft too.
+    static func of(_ fields: HTTPFields) -> UploadDialect {
+        if fields.contains(.tusResumable) { return .tus }
+        let mediaType = MediaType.read(fields)
+        if let dialect = resumable(fields, mediaType) { return dialect }
+        return switch mediaType {
+        case MediaType.tus: .tus
+        case MediaType.form: .form
+        default: .plain
+        }
+    }
+
+    private static func resumable(_ fields: HTTPFields, _ mediaType: String?) -> UploadDialect? {
+        if case .integer(let number) = StructuredFields.item(.uploadDraftInteropVersion, fields) {
+            let version = InteropVersion.allCases.first { $0.rawValue == number }
+            return version.map { .resumable(ResumableDialect($0)) } ?? .unknownVersion(number)
+        }
+        let (complete, incomplete) = (fields.contains(.uploadComplete), fields.contains(.uploadIncomplete))
+        guard complete || incomplete || mediaType == MediaType.partialUpload else { return nil }
+        return .resumable(ResumableDialect(nil, statesIncomplete: incomplete && !complete))
     }
 }

@@ -1,4 +1,5 @@
 internal import HTTPClient
+package import HTTPTypes
 
 /// A value with parameters: `form-data; name="file"; filename="a.txt"` (RFC 9110, section 5.6.6).
 struct FieldParameters: Equatable {
@@ -71,5 +72,80 @@ struct FieldParameters: Equatable {
 
     private static func skipSpace(_ rest: inout ArraySlice<UInt8>) {
         rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == 0x09 }
+    }
+}
+
+/// The media types of the upload protocols.
+package enum MediaType {
+    static let tus = "application/offset+octet-stream"
+    static let partialUpload = "application/partial-upload"
+    static let form = "multipart/form-data"
+
+    /// The type of the body in lower case, without parameters; nil without `Content-Type`.
+    package static func read(_ fields: HTTPFields) -> String? {
+        fields[.contentType].flatMap { FieldParameters($0.utf8)?.value }
+    }
+
+    /// The parameter `charset` of the body's type in lower case.
+    package static func charset(_ fields: HTTPFields) -> String? {
+        fields[.contentType].flatMap { FieldParameters($0.utf8)?["charset"]?.lowercased() }
+    }
+}
+
+/// The file name in a `Content-Disposition` (RFC 6266). It is text, never a path.
+enum ContentDisposition {
+    /// - Returns: `filename*` (RFC 8187), else `filename`; nil without either.
+    static func fileName(_ field: FieldParameters) -> String? {
+        if let extended = field["filename*"].flatMap(extendedText) { return extended }
+        guard let plain = field["filename"] else { return nil }
+        // Browsers send a quote as %22, and encode nothing else but line ends (HTML, multipart/form-data).
+        return unescapedQuotes(plain)
+    }
+
+    private static func unescapedQuotes(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.starts(with: "22".utf8) {
+                bytes.append(UInt8(ascii: "\""))
+                rest.removeFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `UTF-8'en'%e2%82%ac%20rates`; nil for another character set, and for bytes that are not UTF-8.
+    private static func extendedText(_ value: String) -> String? {
+        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0].lowercased() == "utf-8",
+            let bytes = PercentEncoding.validDecoded(parts[2].utf8)
+        else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+/// Text that a client states about an upload. It is shown, and becomes a part of URLs, but never a path.
+enum ClientText {
+    /// 4 KiB of UTF-8.
+    static let maxBytes = 4096
+
+    /// - Returns: why the text is refused, as the end of a sentence; nil for a permitted one.
+    static func refusal(_ text: String) -> String? {
+        guard text.utf8.count <= maxBytes else { return "has \(text.utf8.count) bytes; send at most \(maxBytes)" }
+        guard !text.unicodeScalars.contains(where: isControl) else { return "has a control character; leave it out" }
+        return nil
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        // U+FFFD stands for bytes that were not UTF-8.
+        scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value) || scalar.value == 0xFFFD
+    }
+
+    /// - Parameter name: the source of the text, as the subject of the sentence: `The file name`.
+    /// - Throws: 400 for a text that ``refusal(_:)`` refuses.
+    static func check(_ text: String, _ name: String) throws(Problem) {
+        if let refusal = refusal(text) { throw Problem(.badRequest, "invalid-text", "\(name) \(refusal).") }
     }
 }
