@@ -1,6 +1,7 @@
 internal import Commands
 internal import Console
 internal import Door
+internal import HTTPTypes
 internal import Host
 internal import Hummingbird
 internal import Queue
@@ -66,5 +67,118 @@ extension PageServices {
     /// The names of commands in a list.
     func names(of commands: [Command]) async throws(Problem) -> [CommandID: String] {
         try await read { queue in try queue.names(of: commands) }
+    }
+}
+
+/// The filter of the list of commands, as it stands in the URL. A name or a value that does not parse is an error: a filter
+/// that was mistyped would admit everything, and a verb would change it.
+struct CommandsQuery: Sendable, Equatable {
+    enum Field: String, CaseIterable {
+        case name, reason
+    }
+
+    /// The names of the items that filter.
+    static let names = ["status", "qos", "to", "type", "q", "in", "within", "batch"]
+    static let maxText = 200
+    /// The choices of the time filter.
+    static let periods = ["15m", "1h", "6h", "24h", "7d"]
+
+    var status: CommandStatus?
+    var qos: QualityOfService?
+    /// As it was typed in: an origin, or a URL.
+    var destination: String?
+    var type: String?
+    var text: String?
+    /// Where ``text`` is looked for.
+    var field = Field.name
+    /// Only members of this batch.
+    var batch: CommandID?
+    /// Submitted within this time.
+    var within: String?
+    /// The list goes on behind this command.
+    var after: CommandID?
+
+    init() {}
+
+    /// - Parameter isForm: the items are the fields `f-…` of a verb, of which none is empty. The form of the list sends empty
+    ///   ones for “any”.
+    /// - Throws: 400 for an unknown name, for one that occurs twice, and for a value of another form.
+    init(_ query: DoorQuery, isForm: Bool = false) throws(Problem) {
+        let known = Self.names + (isForm ? [] : ["before", "notice"])
+        for item in query.items {
+            guard known.contains(item.name) else {
+                throw Self.problem("The filter has no field “\(item.name.excerpt)”.")
+            }
+            guard query.items.count(where: { $0.name == item.name }) == 1 else {
+                throw Self.problem("“\(item.name)” of the filter occurs twice.")
+            }
+            if isForm, item.value.isEmpty { throw Self.problem("“\(item.name)” of the filter is empty.") }
+        }
+        func value<Value>(_ name: String, _ parse: (String) -> Value?) throws(Problem) -> Value? {
+            guard let text = query[name], !text.isEmpty else { return nil }
+            guard text.count <= Self.maxText, let value = parse(text) else {
+                throw Self.problem("“\(name)” of the filter is “\(text.excerpt)”, which is not a value of it.")
+            }
+            return value
+        }
+        status = try value("status") { CommandStatus(name: $0) }
+        qos = try value("qos") { QualityOfService(name: $0) }
+        destination = try value("to") { $0 }
+        type = try value("type") { $0 }
+        text = try value("q") { $0 }
+        field = try value("in") { Field(rawValue: $0) } ?? .name
+        within = try value("within") { Duration.parse($0) == nil ? nil : $0 }
+        batch = try value("batch") { CommandID($0) }
+        after = try value("before") { CommandID($0) }
+    }
+
+    private static func problem(_ sentence: String) -> Problem {
+        Problem(.badRequest, "invalid-query", "\(sentence) Use the filter of the page of commands.")
+    }
+
+    func filter(now: Timestamp) -> CommandFilter {
+        var filter = CommandFilter(status: status, qos: qos)
+        filter.destination = destination.map { Destination(origin: $0) ?? Destination(unchecked: $0) }
+        filter.type = type
+        filter.batch = batch
+        switch field {
+        case .name: filter.subject = text
+        case .reason: filter.reason = text
+        }
+        filter.from = within.flatMap { Duration.parse($0) }.map { now + .milliseconds(-$0.milliseconds) }
+        return filter
+    }
+
+    /// The filter of a question, and of the change that it asks for: commands that were submitted after the question are not
+    /// part of either.
+    func filter(asked: Timestamp) -> CommandFilter {
+        var filter = filter(now: asked)
+        filter.before = asked
+        return filter
+    }
+
+    /// Whether it admits all commands.
+    var isEmpty: Bool {
+        var query = self
+        query.after = nil
+        query.field = .name
+        return query == CommandsQuery()
+    }
+
+    /// The items of the URL, without those that say nothing.
+    var items: [(name: String, value: String)] {
+        let all = [
+            ("status", status?.name), ("qos", qos?.name), ("to", destination), ("type", type), ("q", text),
+            ("in", text == nil || field == .name ? nil : field.rawValue), ("within", within),
+            ("batch", batch?.description),
+            ("before", after?.description),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    func changed(_ change: (inout CommandsQuery) -> Void) -> CommandsQuery {
+        var query = self
+        change(&query)
+        return query
     }
 }

@@ -1,8 +1,11 @@
 internal import Commands
 internal import Door
 internal import DoorLive
+internal import HTTPTypes
+internal import Host
 internal import Hummingbird
 internal import Queue
+internal import Synchronization
 
 /// A request for a page, with everything that its page needs.
 struct Visit: Sendable {
@@ -65,5 +68,72 @@ extension PageLink {
         self.init()
         self.path = path
         self.query = query
+    }
+}
+
+/// The services that pages use.
+struct PageServices: Sendable {
+    let context: DoorContext
+    let live: LivePart
+    let notices = Notices()
+
+    /// Runs a reading of the queue, as ``QueueAccess/read(isUrgent:_:)``.
+    /// - Throws: a problem where the store cannot.
+    func read<Value: Sendable>(
+        isUrgent: Bool = false, _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(Problem) -> Value {
+        do { return try await context.client.read(isUrgent: isUrgent, body) } catch { throw Problem(error) }
+    }
+
+    /// Runs a verb of the queue, as ``QueueAccess/write(_:)``.
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (QueueAccess) throws -> Value
+    ) async throws(Problem) -> Value {
+        do { return try await context.client.write(body) } catch { throw Problem(error) }
+    }
+}
+
+/// The messages that a page shows once after an action. The redirect carries only a number: no text of a request comes back
+/// in a page.
+final class Notices: Sendable {
+    struct Notice: Sendable, Equatable {
+        var text: String
+        /// It reports a refusal.
+        var isProblem = false
+    }
+
+    private struct Entry {
+        var notice: Notice
+        var token: String
+        var made: MonotonicTime
+    }
+
+    private static let maxCount = 256
+    private static let lifetime: Duration = .seconds(300)
+
+    private let entries = Mutex<[String: Entry]>([:])
+
+    /// - Parameter token: of the principal that may read it.
+    /// - Returns: the id of the notice.
+    func add(_ notice: Notice, for token: String) -> String {
+        let id = String(UInt64.random(in: .min ... .max), radix: 36)
+        entries.withLock { entries in
+            let now = MonotonicTime.now
+            entries = entries.filter { now - $0.value.made < Self.lifetime }
+            if entries.count >= Self.maxCount, let oldest = entries.min(by: { $0.value.made < $1.value.made }) {
+                entries[oldest.key] = nil
+            }
+            entries[id] = Entry(notice: notice, token: token, made: now)
+        }
+        return id
+    }
+
+    /// The notice, which is then gone.
+    func take(_ id: String, for token: String) -> Notice? {
+        entries.withLock { entries in
+            guard let entry = entries[id], entry.token == token else { return nil }
+            entries[id] = nil
+            return entry.notice
+        }
     }
 }
