@@ -1,5 +1,5 @@
-internal import Commands
-internal import Door
+package import Commands
+package import Door
 internal import HTTPTypes
 internal import Hummingbird
 
@@ -62,5 +62,61 @@ extension API {
                 "There is no such action; the last \(ActionRuns.maxEnded) are kept, until the door ends.")
         }
         return run
+    }
+}
+
+extension ActionRun {
+    package var json: JSONValue {
+        [
+            "id": .string(id.description), "verb": .string(action.verb.name), "filter": action.filter.json,
+            "actor": .string(actor), "state": .string(state.rawValue), "seen": .integer(Int64(seen)),
+            "changed": .integer(Int64(changed)), "skipped": .integer(Int64(skipped)),
+            "failed": .integer(Int64(failed)), "problem": problem.map { .string($0) } ?? .null,
+            "startedAt": .string(started.description),
+            "endedAt": ended.map { .string($0.description) } ?? .null,
+        ]
+    }
+}
+
+extension CommandFilter {
+    /// The fields that are set, by the names of the query of the list.
+    var json: JSONValue {
+        let fields: [(String, String?)] = [
+            ("status", statuses.isEmpty ? nil : statuses.map(\.name).sorted().joined(separator: ",")),
+            ("qos", qos?.name), ("destination", destination?.text), ("type", type),
+            ("batch", batch?.description), ("reason", reason), ("q", subject), ("from", from?.description),
+            ("before", before?.description),
+        ]
+        return .object(fields.compactMap { name, text in text.map { .init(name, .string($0)) } })
+    }
+}
+
+/// Reads the filter of a bulk action: the same fields as the query of the list.
+enum FilterReader {
+    private static let known = ["status", "qos", "destination", "type", "batch", "reason", "q", "from", "before"]
+
+    /// - Throws: 400 for an unknown field, and for a value of another form.
+    static func filter(_ value: JSONValue) throws(Problem) -> CommandFilter {
+        guard let members = value.members else {
+            throw JSONBody.problem("“filter” must be an object, not \(value.kind).")
+        }
+        var query = DoorQuery()
+        for member in members {
+            guard known.contains(member.name) else {
+                throw JSONBody.problem(
+                    "“filter” has no field “\(member.name.excerpt)”; it has \(known.joined(separator: ", ")).")
+            }
+            let values = member.name == "status" ? member.value.elements ?? [member.value] : [member.value]
+            guard !values.isEmpty else {
+                throw JSONBody.problem("“\(member.name)” in “filter” is an empty list; leave it out, or name one.")
+            }
+            for value in values {
+                guard let text = value.string else {
+                    throw JSONBody.problem("“\(member.name)” in “filter” must be a string, not \(value.kind).")
+                }
+                query.items.append((member.name, text))
+            }
+        }
+        return try CommandListQuery.filter(QueryReader(query))
     }
 }

@@ -3,6 +3,7 @@ internal import Crypto
 internal import Door
 internal import HTTPTypes
 internal import Queue
+internal import Synchronization
 internal import Uploads
 
 /// The `Idempotency-Key` of a submit. It belongs to a token, whatever the request submits, and lasts as long as the commands
@@ -47,4 +48,49 @@ struct IdempotencyScope: Sendable, Hashable {
         .conflict, "idempotency-key-in-use",
         "Another request with this Idempotency-Key runs; send this one again when that has ended.",
         fields: [.retryAfter: "1"])
+}
+
+/// The keys of requests that run, so that two requests with one `Idempotency-Key` do not both find that there was none.
+final class RunningKeys: Sendable {
+    private let keys = Mutex<Set<IdempotencyScope>>([])
+
+    /// Runs `body` as the only request with its key.
+    /// - Parameter key: nil runs it beside all others.
+    /// - Throws: ``Problem`` 409 where another runs, and the errors of `body`.
+    func run<Value>(_ key: IdempotencyScope?, _ body: () async throws -> Value) async throws -> Value {
+        guard let key else { return try await body() }
+        guard keys.withLock({ $0.insert(key).inserted }) else { throw IdempotencyScope.inUse }
+        defer { keys.withLock { _ = $0.remove(key) } }
+        return try await body()
+    }
+}
+
+/// The commands that earlier requests with one `Idempotency-Key` have made. Pure.
+struct EarlierRequest: Sendable {
+    /// By line: the unique key, and its command.
+    private var lines: [Int: (key: String, id: CommandID)] = [:]
+
+    /// - Parameters:
+    ///   - commands: by their unique keys.
+    ///   - prefix: of these keys.
+    init(_ commands: [String: CommandID], prefix: String) {
+        for (key, id) in commands {
+            guard let line = Int(key.dropFirst(prefix.count).prefix { $0 != "#" }) else { continue }
+            lines[line] = (key, id)
+        }
+    }
+
+    /// The command that a repeated line has made; nil where it is to be made.
+    /// - Parameters:
+    ///   - key: the unique key of the line.
+    ///   - line: 0 for a request that is not a bulk.
+    /// - Throws: 422 where the key belongs to a line with another text, or to a request of another kind.
+    func command(_ key: String, line: Int) throws(Problem) -> CommandID? {
+        if let found = lines[line] {
+            guard found.key == key else { throw IdempotencyScope.conflict }
+            return found.id
+        }
+        guard lines.isEmpty || line > 0 && lines[0] == nil else { throw IdempotencyScope.conflict }
+        return nil
+    }
 }
