@@ -107,3 +107,46 @@ final class EventStream: Sendable {
         statistics.change(kind) { $0.bytes += buffer.readableBytes }
     }
 }
+
+/// The contents of a stream.
+protocol StreamSource: Sendable {
+    /// The frames that are ready; nil: none until the stream is woken.
+    mutating func next() async throws -> [ByteBuffer]?
+    /// A frame without data for a stream that was quiet.
+    var keepAlive: ByteBuffer { get }
+}
+
+/// Wakes the one task of a stream.
+final class StreamSignal: Sendable {
+    private struct State {
+        var isSet = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Ends the wait of the task, or its next one.
+    func set() {
+        let waiter = state.withLock { state in
+            if state.waiter == nil { state.isSet = true }
+            return state.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    /// Returns after ``set()``, and when the task is cancelled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSet = state.withLock { state in
+                    if !state.isSet { state.waiter = continuation }
+                    defer { state.isSet = false }
+                    return state.isSet
+                }
+                if isSet { continuation.resume() }
+            }
+        } onCancel: {
+            set()
+        }
+    }
+}
