@@ -99,3 +99,81 @@ package struct ScheduleDefinition: Hashable, Sendable {
         return "schedule:\(name)@\(text.hasSuffix(".000Z") ? "\(text.dropLast(5))Z" : text)"
     }
 }
+
+/// The JSON of the command or the flow that a schedule submits. The submit interprets it, not the schedule.
+package enum ScheduleBody: Hashable, Sendable {
+    /// `{type, payload, qos, …}`
+    case command(JSONValue)
+    /// A whole flow, as `sluice flow submit` takes it.
+    case flow(JSONValue)
+
+    /// The key of the body in a definition.
+    package var key: String {
+        switch self {
+        case .command: "command"
+        case .flow: "flow"
+        }
+    }
+
+    package var value: JSONValue {
+        switch self {
+        case .command(let value), .flow(let value): value
+        }
+    }
+
+    /// The fields that the schedule sets at each time.
+    private static let ownFields: Set<String> = ["uniqueKey", "uniqueFor", "notBefore"]
+
+    /// Why the value cannot be the body, as words that follow its key; nil where it can.
+    var problem: String? {
+        guard let members = value.members else { return "it is \(value.kind) and must be an object" }
+        if let member = members.first(where: { Self.ownFields.contains($0.name) }) {
+            return "remove “\(member.name)”: the schedule sets it at each of its times"
+        }
+        guard case .command = self else { return nil }
+        guard let type = value["type"] else { return "“type” is missing; write for example {\"type\": \"noop\"}" }
+        guard let name = type.string, CommandDraft.isType(name) else {
+            return "“type” must be a string of 1 to 64 of a-z, 0-9, “.” and “-”"
+        }
+        return nil
+    }
+}
+
+/// Why a text or a JSON value does not define a schedule.
+package struct ScheduleError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The name of the schedule; nil where it is not known.
+    package var schedule: String?
+    /// The key with the problem; nil where the problem is that of the whole.
+    package var key: String?
+    /// A sentence without a full stop at its end.
+    package var problem: String
+
+    package init(schedule: String?, key: String? = nil, _ problem: String) {
+        self.schedule = schedule
+        self.key = key
+        self.problem = problem
+    }
+
+    /// `schedule “nightly”, key “zone”: …`
+    package var description: String {
+        let subject = schedule.map { "schedule “\(Self.short($0))”" } ?? "a schedule"
+        return key.map { "\(subject), key “\(Self.short($0))”: \(problem)" } ?? "\(subject): \(problem)"
+    }
+
+    /// At most 80 bytes of a text from outside.
+    static func short(_ text: String) -> String { String(decoding: text.utf8.prefix(80), as: UTF8.self) }
+}
+
+extension ScheduleDefinition {
+    /// The stored form: all keys in a fixed order, also those with their default.
+    ///
+    /// `{"name":…,"cron":…,"zone":…,"missed":"one","overlap":"skip","jitter":"0s","grace":"1m","command":{…}}`
+    package var json: JSONValue {
+        .object([
+            .init("name", .string(name)), .init("cron", .string(expression.text)), .init("zone", .string(zone)),
+            .init("missed", .string(missed.description)), .init("overlap", .string(overlap.description)),
+            .init("jitter", .string(DurationText.text(jitter))), .init("grace", .string(DurationText.text(grace))),
+            .init(body.key, body.value),
+        ])
+    }
+}
