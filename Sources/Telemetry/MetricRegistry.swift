@@ -90,3 +90,56 @@ package final class MetricRegistry: Sendable {
         return series
     }
 }
+
+/// A number that any thread changes without a lock: a counter or a gauge.
+package final class NumberSeries: Sendable {
+    private let bits = Atomic<UInt64>(0)
+
+    package init() {}
+
+    package var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+
+    package func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
+
+    package func add(_ amount: Double) {
+        var old = bits.load(ordering: .relaxed)
+        while true {
+            let new = (Double(bitPattern: old) + amount).bitPattern
+            let (isDone, present) = bits.weakCompareExchange(expected: old, desired: new, ordering: .relaxed)
+            if isDone { return }
+            old = present
+        }
+    }
+}
+
+/// A histogram that any thread adds to without a lock.
+package final class HistogramSeries: Sendable {
+    package let bounds: [Double]
+    /// One for each bucket; the last has no bound.
+    nonisolated(unsafe) private let counts: UnsafeMutablePointer<Atomic<Int>>
+    private let sum = NumberSeries()
+
+    /// - Parameter bounds: the upper bounds of the buckets, ascending.
+    package init(bounds: [Double]) {
+        self.bounds = bounds
+        counts = .allocate(capacity: bounds.count + 1)
+        for index in 0...bounds.count { (counts + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        counts.deinitialize(count: bounds.count + 1)
+        counts.deallocate()
+    }
+
+    /// Adds an observation. One that is not finite is left out.
+    package func observe(_ value: Double) {
+        guard value.isFinite else { return }
+        counts[bounds.firstIndex { value <= $0 } ?? bounds.count].add(1, ordering: .relaxed)
+        sum.add(value)
+    }
+
+    package var value: HistogramValue {
+        let counts = (0...bounds.count).map { self.counts[$0].load(ordering: .relaxed) }
+        return HistogramValue(bounds: bounds, counts: counts, sum: sum.value)
+    }
+}

@@ -1,4 +1,0 @@
-/// The kind of a family of metrics, in the words of Prometheus.
-package enum MetricKind: String, Sendable {
-    case counter, gauge, histogram
-}
