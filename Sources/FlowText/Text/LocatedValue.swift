@@ -75,3 +75,85 @@ package struct LocatedValue: Sendable {
         return elements[index]
     }
 }
+
+/// The positions of all values of a text. A value comes before the values in it, in the order of the text.
+struct SourceMap: Sendable {
+    /// A value, in 20 bytes: a text of 64 MiB has at most 64 million of them.
+    struct Entry: Sendable {
+        private var line: Int32
+        private var column: Int32
+        private var nameLine: Int32
+        private var nameColumn: Int32
+        /// The value itself and all values in it.
+        var count: Int32 = 1
+
+        /// - Parameter name: the position of the member's name; the value's own where it is not a member.
+        init(_ position: SourcePosition, name: SourcePosition) {
+            line = Int32(clamping: position.line)
+            column = Int32(clamping: position.column)
+            nameLine = Int32(clamping: name.line)
+            nameColumn = Int32(clamping: name.column)
+        }
+
+        var position: SourcePosition { SourcePosition(line: Int(line), column: Int(column)) }
+        var name: SourcePosition { SourcePosition(line: Int(nameLine), column: Int(nameColumn)) }
+    }
+
+    private(set) var entries: [Entry] = []
+
+    /// Begins a value. Its ``close(_:)`` follows the values in it.
+    /// - Returns: the index of the entry.
+    mutating func open(_ position: SourcePosition, name: SourcePosition?) -> Int {
+        entries.append(Entry(position, name: name ?? position))
+        return entries.count - 1
+    }
+
+    mutating func close(_ index: Int) { entries[index].count = Int32(clamping: entries.count - index) }
+
+    /// Repeats the positions of an earlier value for an alias, which has a position of its own.
+    mutating func repeatEntries(_ range: Range<Int>, at position: SourcePosition, name: SourcePosition?) {
+        let first = entries.count
+        entries.append(contentsOf: entries[range])
+        entries[first] = Entry(position, name: name ?? position)
+        entries[first].count = Int32(clamping: range.count)
+    }
+
+    /// The index of the entry after a value and all values in it.
+    func end(of index: Int) -> Int { index + Int(entries[index].count) }
+}
+
+/// A position in a text.
+package struct SourcePosition: Sendable, Hashable, Comparable {
+    /// From 1.
+    package var line: Int
+    /// Characters (Unicode scalars) from the start of the line, from 1.
+    package var column: Int
+
+    package init(line: Int, column: Int) {
+        self.line = line
+        self.column = column
+    }
+
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.line, left.column) < (right.line, right.column)
+    }
+
+    /// The position of a byte: continuation bytes of UTF-8 do not count.
+    /// - Parameter offset: bytes from the start of `text`; an offset beyond its end is the end.
+    init(offset: Int, in text: UnsafeBufferPointer<UInt8>) {
+        let before = text.prefix(max(offset, 0))
+        line = 1 + before.count { $0 == 0x0A }
+        let start = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        column = 1 + before[start...].count { $0 & 0xC0 != 0x80 }
+    }
+}
+
+/// Why and where a text is not YAML or JSON that can be used.
+package struct SourceError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The position of the problem; nil where it is the whole text.
+    package var position: SourcePosition?
+    /// A sentence without a full stop at its end, and without the position.
+    package var problem: String
+
+    package var description: String { position.map { "line \($0.line): \(problem)" } ?? problem }
+}
