@@ -161,3 +161,85 @@ public final class TestQueue: Sendable {
         do throws(StoreError) { return try body() } catch { throw SluiceError(error) }
     }
 }
+
+/// Stands in for an operation: it answers as the test says. Payloads are checked by the operation that it replaces.
+struct AnsweringOperation: CommandOperation {
+    typealias Answer = @Sendable (CommandExecution) async throws -> JSONValue?
+
+    let type: String
+    /// Nil where the process does not have the operation: then no payload is checked.
+    let replaced: (any CommandOperation)?
+    let answer: Answer
+
+    var rule: PayloadRule { replaced?.rule ?? PayloadRule() }
+
+    func inspect(_ payload: JSONValue) throws(PayloadError) -> PayloadAttributes {
+        if let replaced { return try replaced.inspect(payload) }
+        return try rule.attributes(of: payload)
+    }
+
+    func execute(_ execution: CommandExecution) async throws -> [UInt8]? { try await answer(execution)?.bytes }
+}
+
+/// The clock of a queue: it stands still until it is moved, and never goes back.
+final class TestClock: StoreClock {
+    private let time: Mutex<Timestamp>
+
+    init(_ start: Timestamp) { time = Mutex(start) }
+
+    func now() -> Timestamp { time.withLock { $0 } }
+
+    var followsThisMachine: Bool { false }
+
+    func move(to time: Timestamp) { self.time.withLock { $0 = max($0, time) } }
+}
+
+/// The worker that executes a command at this moment, for calls that stop the execution.
+final class RunningWorker: Sendable {
+    private let worker = Mutex<LocalWorker?>(nil)
+
+    func set(_ worker: LocalWorker?) { self.worker.withLock { $0 = worker } }
+
+    /// Stops the executions of the commands that have a cancellation request.
+    func cancelRequested() {
+        // In memory no read fails.
+        try? worker.withLock { $0 }?.cancelRequested()
+    }
+
+    /// Releases the executions of which this is true, except those that would be in doubt.
+    func release(reason: String, where isMeant: (Destination) -> Bool) {
+        try? worker.withLock { $0 }?.release(reason: reason, where: isMeant)
+    }
+}
+
+/// Commands that a failure of their link has released. Each waits 1 s × 2ⁿ, at most 60 s, before it runs again, as the
+/// coordinator makes it wait, but without jitter. The waits of a destination end when it answers a command. Pure.
+struct LinkWaits {
+    private struct Wait {
+        var destination: Destination
+        /// In a row.
+        var failures: Int
+        var until: Timestamp
+    }
+
+    private var waits: [CommandID: Wait] = [:]
+
+    private static let maxDoublings = 6
+    private static let maxWait = Duration.seconds(60)
+
+    mutating func failed(_ id: CommandID, to destination: Destination, now: Timestamp) {
+        let failures = waits[id]?.failures ?? 0
+        let wait = min(.seconds(1 << min(failures, Self.maxDoublings)), Self.maxWait)
+        waits[id] = Wait(destination: destination, failures: failures + 1, until: now + wait)
+    }
+
+    mutating func answered(_ destination: Destination) {
+        waits = waits.filter { $0.value.destination != destination }
+    }
+
+    mutating func ended(_ id: CommandID) { waits[id] = nil }
+
+    func holds(_ id: CommandID, now: Timestamp) -> Bool { waits[id].map { $0.until > now } ?? false }
+
+    func next(after now: Timestamp) -> Timestamp? { waits.values.map(\.until).filter { $0 > now }.min() }
+}

@@ -1,3 +1,6 @@
+internal import Commands
+internal import Store
+
 /// One execution of a command, and the state of the command after it.
 public struct TestRun: Sendable, Equatable {
     /// The state of the command after the execution.
@@ -47,4 +50,75 @@ public struct TestRun: Sendable, Equatable {
     public var attempt: Int { command.claim }
     /// Why the command came to its status, in a sentence; nil after a success.
     public var reason: String? { command.reason }
+}
+
+extension TestRun {
+    init(of command: Command, _ record: ExecutionRecorder.Record, in queue: QueueAccess) throws(StoreError) {
+        let payload: [UInt8] =
+            if let payload = record.payload { payload } else { try queue.payload(command.id) ?? [] }
+        self.init(
+            command: command, outcome: Outcome(of: command, result: try queue.result(command.id)),
+            payload: JSONValue(stored: payload) ?? .null, checkpoints: record.checkpoints, progress: record.progress,
+            wasInterrupted: record.wasInterrupted)
+    }
+}
+
+extension TestRun.Outcome {
+    fileprivate init(of command: Command, result: [UInt8]?) {
+        switch command.status {
+        case .success: self = .success(result.flatMap { JSONValue(stored: $0) })
+        case .error: self = .retry(at: command.notBefore)
+        case .tooManyTimes: self = .failed
+        case .cancelled: self = .cancelled
+        case .inDoubt: self = .inDoubt
+        case .new, .blocked, .queued, .sent: self = .released
+        }
+    }
+}
+
+extension JSONValue {
+    /// Nil for bytes that are not JSON.
+    init?(stored bytes: [UInt8]) {
+        guard let value = try? JSONValue(parsing: bytes) else { return nil }
+        self = value
+    }
+}
+
+/// An end that comes to an execution from outside, at a point that the execution reaches.
+///
+/// The execution stops at the point: nothing of the operation runs until its task is cancelled. So a test sees the same
+/// in each run.
+public struct Interruption: Sendable, Equatable {
+    /// A point of an execution.
+    public enum Point: Sendable, Equatable {
+        /// Just before `execute` is called.
+        case start
+        /// When a checkpoint is saved, counted from 1.
+        case checkpoint(Int)
+        /// When the operation reports an offset of this many bytes or more.
+        case progress(Int64)
+    }
+
+    enum Kind: Sendable, Equatable {
+        case cancel, preempt, crash
+    }
+
+    let kind: Kind
+    let point: Point
+
+    /// A person cancels the command.
+    public static func cancel(at point: Point = .start) -> Interruption {
+        Interruption(kind: .cancel, point: point)
+    }
+
+    /// The execution makes way for another one, uncharged: the command is `new` again, and keeps its checkpoint.
+    public static func preempt(at point: Point = .start) -> Interruption {
+        Interruption(kind: .preempt, point: point)
+    }
+
+    /// The worker dies: the command is `new` again, or `inDoubt` where it is not idempotent. Later writes
+    /// of the execution have no effect on the store.
+    public static func crash(at point: Point = .start) -> Interruption {
+        Interruption(kind: .crash, point: point)
+    }
 }
