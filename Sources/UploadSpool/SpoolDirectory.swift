@@ -69,3 +69,54 @@ package struct SpoolDirectory: Sendable {
         }
     }
 }
+
+/// The empty file `store.ID` in a spool, with the id of the store whose bytes are there. The directory under a file system
+/// that is not mounted has none, and that of another store has another.
+package struct SpoolMark: Sendable {
+    package enum Standing: Sendable, Equatable {
+        /// The spool of this store.
+        case own
+        case missing
+        /// The spool of another store, with the name of its mark.
+        case foreign(String)
+    }
+
+    private let spool: SpoolDirectory
+    private let name: String
+
+    /// The file that is the mark.
+    package var path: String { "\(spool.path)/\(name)" }
+
+    /// - Parameter store: the id of the store.
+    package init(_ spool: SpoolDirectory, store: String) {
+        self.spool = spool
+        name = DataDirectory.uploadsMark(of: store)
+    }
+
+    package var standing: Standing {
+        get throws(SystemError) {
+            let marks = try spool.names().filter { $0.hasPrefix(DataDirectory.uploadsMarkPrefix) }
+            return marks.contains(name) ? .own : marks.first.map { .foreign($0) } ?? .missing
+        }
+    }
+}
+
+/// The directory `unclaimed` in the spool: bytes of uploads of which the store does not know, because a shard of it was
+/// replaced by an older copy. Their clients may have been told that the bytes are kept, so only a person deletes them.
+/// Names are those of the spool. All calls block.
+package struct UnclaimedFiles: Sendable {
+    package let path: String
+    package let spool: SpoolDirectory
+
+    package init(_ spool: SpoolDirectory) {
+        self.spool = spool
+        path = "\(spool.path)/unclaimed"
+    }
+
+    /// The files that are here, and their bytes; 0 where there is no such directory.
+    package var contents: (files: Int, bytes: Int64) {
+        let directory = SpoolDirectory(path: path)
+        let names = ((try? directory.names()) ?? []).filter { CommandID(String($0.prefix(36))) != nil }
+        return (names.count, names.reduce(0) { $0 + (directory.size(of: $1) ?? 0) })
+    }
+}
