@@ -1,4 +1,11 @@
 package import Commands
+package import Host
+
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Darwin
+#endif
 
 /// Why a store could not do something: a code for the program, and a sentence for a person.
 package struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -91,5 +98,63 @@ extension StoreError {
             .unknown,
             "The store \(store) has not answered a commit (\(reason)), so it is not known whether the change was made; look, and "
                 + "make it again where it is missing.", shard: shard)
+    }
+}
+
+extension StoreError {
+    /// A system call that failed.
+    package init(_ error: SystemError) {
+        let code: Code =
+            switch error.code {
+            case ENOSPC, EDQUOT, EIO, EFBIG: .full
+            case ENOENT: .missing
+            case EMFILE, ENFILE, ENOMEM, ENOBUFS, EAGAIN, EINTR: .exhausted
+            default: .permission
+            }
+        let sentence = "\(error)"
+        self.init(code, "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()).")
+    }
+
+    static func backup(in directory: DataDirectory, of time: Timestamp, shard: Int? = nil) -> StoreError {
+        StoreError(
+            .backup,
+            "\(directory.path) is a backup of \(time), which can only be read; “sluice restore \(directory.path)” puts it "
+                + "into a data directory.", shard: shard)
+    }
+
+    static func noCommand(_ id: CommandID) -> StoreError {
+        StoreError(.notFound, "There is no command \(id).", id: id)
+    }
+}
+
+/// Which errors of the store are worth a log line. Pure.
+///
+/// A damaged shard stays damaged until a person mends it, so its error is logged once. Every other cause is logged once a
+/// minute, because a write is tried again several times a second: a shard that another process keeps locked, a full disk
+/// or a server that is away, whichever shard meets it, and any other message.
+package struct StoreErrorLog: Sendable {
+    /// Messages of damaged shards.
+    private var logged: Set<String> = []
+    /// When each cause was logged last; those of the last minute.
+    private var loggedAt: [String: MonotonicTime] = [:]
+
+    package static let interval: Duration = .seconds(60)
+
+    package init() {}
+
+    package mutating func isNew(_ error: StoreError, now: MonotonicTime) -> Bool {
+        if error.code.makesShardUnusable { return logged.insert(error.message).inserted }
+        let cause =
+            switch error.code {
+            case .full: "full"
+            case .unknown: "unknown"
+            case .unreachable: "unreachable"
+            case .busy: "busy \(error.shard ?? -1)"
+            default: error.message
+            }
+        loggedAt = loggedAt.filter { now - $0.value < Self.interval }
+        guard loggedAt[cause] == nil else { return false }
+        loggedAt[cause] = now
+        return true
     }
 }

@@ -103,3 +103,22 @@ protocol CopyTarget: AnyObject {
     /// Makes the copy durable and lets programs use it.
     func finish() throws(StoreError)
 }
+
+extension CopyMark {
+    /// The stores as arguments in a shell.
+    static func arguments(_ source: any CopySource, _ target: String) -> String {
+        "\(quoted(source.name)) \(quoted(target))"
+    }
+
+    private static func quoted(_ name: String) -> String {
+        let isPlain = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/:@,.-_%+=".utf8.contains(byte)
+            }
+        }
+        return isPlain ? name : "'\(name.replacing("'", with: #"'\''"#))'"
+    }
+}

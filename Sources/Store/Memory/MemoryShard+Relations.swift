@@ -170,3 +170,146 @@ extension MemoryShard: RelationRows {
         for child in dependants.removeValue(forKey: turn)?.keys.map({ $0 }) ?? [] { parents[child]?.remove(turn) }
     }
 }
+
+/// The rows of ordering keys.
+extension MemoryShard {
+    func lane(_ key: String) -> LaneRow? { lanes[key] }
+    mutating func save(_ lane: LaneRow) { lanes[lane.key] = lane }
+    mutating func remove(_ lane: LaneRow) { lanes[lane.key] = nil }
+
+    func lanes(after key: String?, limit: Int) -> [LaneRow] {
+        func isAfter(_ other: String, _ key: String) -> Bool { key.utf8.lexicographicallyPrecedes(other.utf8) }
+        let found = lanes.values.filter { lane in key.map { isAfter(lane.key, $0) } ?? true }
+        return Array(found.sorted { isAfter($1.key, $0.key) }.prefix(limit))
+    }
+
+    mutating func addWaiter(_ key: String, _ turn: Int64) { waiters[key, default: []].insert(turn) }
+
+    mutating func removeWaiter(_ key: String, _ turn: Int64) -> Bool {
+        guard waiters[key]?.remove(turn) != nil else { return false }
+        if waiters[key]?.isEmpty == true { waiters[key] = nil }
+        return true
+    }
+
+    func firstWaiter(_ key: String) -> Int64? { waiters[key]?.min() }
+    func isWaiter(_ key: String, _ turn: Int64) -> Bool { waiters[key]?.contains(turn) ?? false }
+    func waiters(_ key: String, before turn: Int64) -> Int { waiters[key]?.count { $0 < turn } ?? 0 }
+    func waiters(_ key: String, after first: Int64, before turn: Int64, limit: Int) -> [Int64] {
+        Array(waiters[key, default: []].filter { $0 > first && $0 < turn }.sorted().prefix(limit))
+    }
+    func waiter(_ key: String, nearestBefore turn: Int64) -> Int64? { waiters[key]?.filter { $0 < turn }.max() }
+
+    func openByKey() -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for row in rows.values where !row.command.status.isEnd || row.holdsKey {
+            if let key = row.key, !isWaiter(key, row.command.turn) { counts[key, default: 0] += 1 }
+        }
+        return counts
+    }
+
+    func keysWithoutLane() -> [String] { waiters.keys.filter { lanes[$0] == nil }.sorted() }
+
+    func blockedHolders() -> [Int64] {
+        rows.values.filter { row in
+            row.command.status == .blocked && row.key.map { !isWaiter($0, row.command.turn) } ?? false
+        }.map(\.command.turn).sorted()
+    }
+}
+
+/// The rows of messages to other shards, and of what waits for them.
+extension MemoryShard {
+    func command(_ id: CommandID) -> StoredCommand? { rows[id] }
+    mutating func saveRelations(_ command: StoredCommand) {
+        guard var row = rows[command.id] else { return }
+        row.relations = command.relations
+        store(row)
+    }
+
+    func remoteDependencies(of child: Int64) -> [RemoteDependencyRow] {
+        messages.dependencies[child, default: [:]].values.sorted { $0.parent < $1.parent }
+    }
+    func remoteDependency(of child: Int64, on parent: CommandID) -> RemoteDependencyRow? {
+        messages.dependencies[child]?[parent]
+    }
+    mutating func save(_ dependency: RemoteDependencyRow) {
+        messages.dependencies[dependency.child, default: [:]][dependency.parent] = dependency
+    }
+
+    func remoteDependants(of parent: Int64, after number: Int64, limit: Int) -> [RemoteDependantRow] {
+        Array(messages.dependants.filter { $0.parent == parent && $0.number > number }.prefix(limit))
+    }
+    mutating func add(_ dependant: RemoteDependantRow) -> Int64 {
+        let known = messages.dependants.first { $0.parent == dependant.parent && $0.child == dependant.child }
+        if let known { return known.number }
+        messages.lastNumber += 1
+        var row = dependant
+        row.number = messages.lastNumber
+        messages.dependants.append(row)
+        return row.number
+    }
+    mutating func remove(_ dependant: RemoteDependantRow) {
+        messages.dependants.removeAll { $0.number == dependant.number }
+    }
+
+    mutating func post(_ message: ShardMessage) {
+        messages.lastNumber += 1
+        var message = message
+        message.number = messages.lastNumber
+        messages.outbox.append(message)
+    }
+
+    func part(of batch: CommandID) -> BatchPart? { messages.parts.first { $0.batch == batch } }
+    func part(_ number: Int64) -> BatchPart? { messages.parts.first { $0.number == number } }
+    func parts(after number: Int64, limit: Int) -> [BatchPart] {
+        Array(messages.parts.filter { $0.number > number }.prefix(limit))
+    }
+    mutating func save(_ part: BatchPart) {
+        if let index = messages.parts.firstIndex(where: { $0.batch == part.batch }) {
+            messages.parts[index] = part
+        } else {
+            messages.lastNumber += 1
+            var part = part
+            part.number = messages.lastNumber
+            messages.parts.append(part)
+        }
+    }
+    func members(of batch: CommandID, after turn: Int64, limit: Int) -> [Int64] {
+        let turns = rows.values.filter { $0.batch == batch && $0.command.turn > turn }.map(\.command.turn)
+        return Array(turns.sorted().prefix(limit))
+    }
+
+    mutating func remove(_ received: [ShardMessage]) {
+        for message in received {
+            messages.outbox.removeAll { $0.number == message.number }
+            // Its members may have been retried since.
+            if case .partEnded = message.content {
+                messages.parts.removeAll { $0.batch == message.receiver && $0.state == .ended }
+            }
+        }
+    }
+
+    mutating func insert(_ layout: BatchLayout) {
+        for member in layout.members {
+            nodes[member.node.turn] = member.node
+            for dependency in member.dependencies { save(dependency) }
+        }
+        flows[layout.counts.turn] = layout.counts
+        for part in layout.parts { save(part) }
+        transaction { shard in
+            for member in layout.members { shard.insert(member.row, payload: member.payload) }
+        }
+    }
+}
+
+/// The tables of messages of one shard.
+struct MemoryMessages {
+    /// By child.
+    var dependencies: [Int64: [CommandID: RemoteDependencyRow]] = [:]
+    /// By number.
+    var dependants: [RemoteDependantRow] = []
+    /// By number.
+    var outbox: [ShardMessage] = []
+    /// By number.
+    var parts: [BatchPart] = []
+    var lastNumber: Int64 = 0
+}

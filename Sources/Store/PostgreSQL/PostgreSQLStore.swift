@@ -165,7 +165,8 @@ package final class PostgreSQLStore: CommandStore {
         return try transaction(timeout: WriteTimeout.foreground, outcomeIsKnown: true) {
             transaction throws(StoreError) in
             try transaction.write(Self.snapshot)
-            return try body(PostgreSQLShard(shard, transaction, newest: 0, store: self))
+            return try body(
+                PostgreSQLShard(shard, of: shardCount, transaction, newest: 0, clockTrust: clockTrust))
         }
     }
 

@@ -1,4 +1,4 @@
-internal import Commands
+package import Commands
 package import Host
 
 #if canImport(Glibc)
@@ -222,5 +222,38 @@ package final class Restore {
             try connection.use(version: try connection.knownVersion(number, copy))
             return try connection.settleCopy(reason: "restored from a backup of \(time)", in: data, file: copy)
         }
+    }
+}
+
+/// The result of a restore.
+package struct RestoreResult: Sendable, Equatable {
+    /// When the backup was made.
+    package var time: Timestamp
+    /// The shards that were replaced.
+    package var shards: [Int] = []
+    /// Commands that a worker had claimed when the backup was made, by their new status: `new`, `inDoubt` or
+    /// `cancelled`.
+    package var settled: [CommandStatus: Int] = [:]
+
+    package init(time: Timestamp) { self.time = time }
+}
+
+/// The rows of `meta` that say which shard of which store a file is.
+struct ShardIdentity: Sendable, Equatable {
+    var store: String
+    var count: Int
+    var number: Int
+    /// When it was copied, where it is a backup.
+    var backup: Timestamp?
+
+    /// - Throws: `.foreign` where the rows are not those of a shard.
+    init(_ meta: [String: String]) throws(StoreError) {
+        guard let store = meta["store"], let count = meta["shards"].flatMap({ Int($0) }),
+            let number = meta["number"].flatMap({ Int($0) })
+        else { throw StoreError(.foreign, "The file does not say which shard of which store it is.") }
+        self.store = store
+        self.count = count
+        self.number = number
+        backup = try Connection.backupTime(meta)
     }
 }

@@ -27,3 +27,53 @@ package protocol PruningStore: ShardedStore {
 extension PruningStore {
     package func reclaimDeletedRows() throws(StoreError) {}
 }
+
+/// The commands that one batch of pruning deleted.
+package struct PruneResult: Sendable, Equatable {
+    /// The number of commands.
+    package var count = 0
+    /// Payloads of the commands that did not end in success. Spooled files that they name have no other
+    /// owner.
+    package var abandoned: [[UInt8]] = []
+
+    /// The number of commands that stay until ``CommandStore/cleanUp(shard:limit:_:)`` has taken care of
+    /// their remains.
+    package var held = 0
+    /// The next search begins behind the start of this one, or finds other commands.
+    package var hasMoved = false
+
+    /// The search has found nothing more.
+    package var isEnd: Bool { count == 0 && !hasMoved }
+
+    package init() {}
+}
+
+/// A command that ended although its checkpoint names something that no execution will use any more: a
+/// multipart upload, or the part file of a download.
+///
+/// The transaction that ends a command records its leftover, where the command has a checkpoint.
+/// ``CommandStore/cleanUp(shard:limit:_:)`` replaces the record by a command that removes the remains.
+package struct Leftover: Sendable, Equatable {
+    /// The time for which the checkpoint of a dead letter is kept: a person may find the cause and retry the
+    /// command, which then goes on where it was.
+    package static let deadLetterDelay: Duration = .seconds(86_400)
+
+    /// As it ended.
+    package var command: Command
+    package var payload: [UInt8]
+    package var checkpoint: [UInt8]
+
+    package init(command: Command, payload: [UInt8], checkpoint: [UInt8]) {
+        self.command = command
+        self.payload = payload
+        self.checkpoint = checkpoint
+    }
+
+    /// Whether no execution can use the checkpoint. A command in doubt is still to be settled by a person.
+    var isOfEnded: Bool { command.status.isFinal && command.status != .inDoubt }
+
+    /// When the remains of a command that has just ended may be removed.
+    static func due(_ command: Command) -> Timestamp {
+        command.status == .tooManyTimes ? command.updatedAt + deadLetterDelay : command.updatedAt
+    }
+}

@@ -60,11 +60,6 @@ extension RequestStore {
     }
 }
 
-/// The names of actors in the reasons of transitions.
-package enum Actor {
-    package static let person = "a person"
-}
-
 extension CommandStore {
     /// Retries the members of a batch that have failed, which makes the batch wait for them again. A member that has another
     /// status by then, or whose unique key another command has taken since, stays as it is.
@@ -91,6 +86,26 @@ extension CommandStore {
             }
             guard let next = page.next else { return (count, effects) }
             after = next
+        }
+    }
+}
+
+/// The result of a cancellation.
+package enum CancelOutcome: Sendable, Equatable {
+    /// The command is cancelled.
+    case cancelled(Effects)
+    /// A worker holds the command, and must be told of the request, which is durable; or the command is a flow, whose
+    /// nodes end first.
+    case requested(Effects)
+    /// The command had ended before, in this status.
+    case ended(CommandStatus)
+    /// The newest transition of the command is not the one that the request expects. Nothing was changed.
+    case outdated
+
+    package var effects: Effects {
+        switch self {
+        case .cancelled(let effects), .requested(let effects): effects
+        case .ended, .outdated: Effects()
         }
     }
 }

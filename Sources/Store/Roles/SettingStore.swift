@@ -1,3 +1,6 @@
+package import Commands
+package import Host
+
 /// Settings, which shard 0 keeps; see ``SettingKey``.
 package protocol SettingStore: ShardedStore {
     /// Writes settings. A nil value removes the key.
@@ -30,5 +33,45 @@ extension SettingStore {
     /// Replaces the value of one setting. Waits for other writes as long as a submit does.
     package func update(_ key: String, _ change: (String?) -> String?) throws(StoreError) {
         try update(key, timeout: WriteTimeout.foreground, change)
+    }
+}
+
+extension SettingStore {
+    /// The rate limits that exist, by name. A setting of another form is left out.
+    package func rateLimits() throws(StoreError) -> [String: RateLimit] {
+        RateLimit.parse(try settings(prefix: SettingKey.limitPrefix))
+    }
+
+    /// Removes a rate limit and the state of its bucket. Commands that name it wait until it is set again.
+    package func removeRateLimit(_ name: String) throws(StoreError) {
+        try set(
+            [(SettingKey.limit(name), nil), (SettingKey.tokens(ofLimit: name), nil)], timeout: WriteTimeout.foreground)
+    }
+}
+
+extension RateLimit {
+    /// Reads the settings with the prefix ``SettingKey/limitPrefix``.
+    package static func parse(_ settings: [String: String]) -> [String: RateLimit] {
+        var limits: [String: RateLimit] = [:]
+        for (key, value) in settings {
+            let name = String(key.dropFirst(SettingKey.limitPrefix.count))
+            guard isName(name), let limit = RateLimit(setting: value) else { continue }
+            limits[name] = limit
+        }
+        return limits
+    }
+}
+
+extension SettingStore {
+    /// The hold that the coordinator has written and that is in force; nil without one, and where the first shard, which has
+    /// the settings, is unusable: the other shards go on.
+    package func clockHold(now: MonotonicTime = .now) throws(StoreError) -> ClockHold? {
+        do throws(StoreError) {
+            let hold = try setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
+            return hold.flatMap { $0.stands(now: now) ? $0 : nil }
+        } catch {
+            guard error.code.makesShardUnusable else { throw error }
+            return nil
+        }
     }
 }

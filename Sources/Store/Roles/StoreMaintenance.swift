@@ -26,3 +26,40 @@ package protocol StoreMaintenance: ShardedStore {
     /// Posts messages that ``debts()`` has found, one transaction a shard. The coordinator carries them.
     func post(_ debts: ShardDebts) throws(StoreError)
 }
+
+/// How far a backup, a restore or a compaction is with one shard.
+package struct BackupProgress: Sendable, Equatable {
+    package var shard: Int
+    /// Bytes copied so far.
+    package var bytes: Int64
+    /// Bytes of the shard, as far as known.
+    package var total: Int64
+    /// The copy is complete and checked.
+    package var isDone = false
+
+    package init(shard: Int, bytes: Int64, total: Int64, isDone: Bool = false) {
+        self.shard = shard
+        self.bytes = bytes
+        self.total = total
+        self.isDone = isDone
+    }
+}
+
+/// The changes that a mend of a shard has made.
+package struct ShardMend: Sendable, Equatable {
+    /// A sentence for each change.
+    package var changes: [String] = []
+    /// The problems that remain, a sentence each.
+    package var left: [String] = []
+
+    package init() {}
+}
+
+/// The outcome of bringing a shard to the version of this program.
+package enum ShardMigration: Sendable, Equatable {
+    /// It has this version or a newer one.
+    case notNeeded
+    case migrated(from: Int)
+    /// These workers have a session and do not know the version.
+    case prevented(version: Int, by: [Session])
+}

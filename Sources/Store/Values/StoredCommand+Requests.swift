@@ -123,3 +123,8 @@ extension StoredCommand {
         return true
     }
 }
+
+/// The names of actors in the reasons of transitions.
+package enum Actor {
+    package static let person = "a person"
+}

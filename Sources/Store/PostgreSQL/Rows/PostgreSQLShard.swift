@@ -7,7 +7,8 @@ internal import Commands
 final class PostgreSQLShard {
     let number: Int
     let transaction: PostgreSQLTransaction
-    let store: PostgreSQLStore
+    let shardCount: Int
+    private let clockTrust: ClockTrust
     var changes = TransactionChanges()
     /// The last turn that was given.
     private(set) var turn: Int64
@@ -56,10 +57,13 @@ final class PostgreSQLShard {
 
     /// - Parameter newest: the number of the newest transition. Turns are given behind it too: a command has a turn that is not
     ///   above the number of its first transition, so that neither is given twice.
-    init(_ number: Int, _ transaction: PostgreSQLTransaction, newest: Int64, store: PostgreSQLStore) {
+    init(
+        _ number: Int, of shardCount: Int, _ transaction: PostgreSQLTransaction, newest: Int64, clockTrust: ClockTrust
+    ) {
         self.number = number
         self.transaction = transaction
-        self.store = store
+        self.shardCount = shardCount
+        self.clockTrust = clockTrust
         turn = newest
         changes.begin(after: newest)
     }
@@ -205,7 +209,7 @@ final class PostgreSQLShard {
 
     /// See ``ClockHold``. The setting is read on the connection of the transaction.
     func isClockHeld() throws(StoreError) -> Bool {
-        store.clockTrust.isHeld { () throws(StoreError) in
+        clockTrust.isHeld { () throws(StoreError) in
             try transaction.setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
         }
     }
