@@ -99,9 +99,7 @@ extension StoreError {
             "The store \(store) has not answered a commit (\(reason)), so it is not known whether the change was made; look, and "
                 + "make it again where it is missing.", shard: shard)
     }
-}
 
-extension StoreError {
     /// A system call that failed.
     package init(_ error: SystemError) {
         let code: Code =

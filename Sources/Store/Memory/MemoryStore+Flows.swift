@@ -47,9 +47,7 @@ extension MemoryStore {
             return try body(&reading, row)
         }
     }
-}
 
-extension MemoryStore {
     package func openFlows(shard: Int, limit: Int) throws(StoreError) -> [FlowState] {
         try withShard(shard) { shard throws(StoreError) in try shard.openFlows(limit: limit) }
     }

@@ -177,9 +177,7 @@ extension MemoryStore {
             return counts
         }
     }
-}
 
-extension MemoryStore {
     package func set(_ settings: [(key: String, value: String?)], timeout: Duration) {
         withState { store in
             for (key, value) in settings { store.settings[key] = value }

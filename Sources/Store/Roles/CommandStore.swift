@@ -25,9 +25,7 @@ extension CommandStore {
         let found = try ifUsable { () throws(StoreError) in try settings(prefix: prefix) }
         return found ?? [:]
     }
-}
 
-extension CommandStore {
     /// Commands in the order of their ids, at most `limit` (≤ 1,000), however far they have to be looked for.
     package func list(_ filter: CommandFilter, after: CommandID?, limit: Int) throws(StoreError) -> [Command] {
         try page(filter, order: .oldestFirst, after: after, limit: limit, until: nil).commands
@@ -63,9 +61,7 @@ extension CommandStore {
         default: return "\(seconds / 86_400) days"
         }
     }
-}
 
-extension CommandStore {
     /// Messages that one call carries over, about.
     private static var maxMessages: Int { 2048 }
     private static var pageSize: Int { 256 }

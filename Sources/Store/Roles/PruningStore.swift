@@ -26,6 +26,12 @@ package protocol PruningStore: ShardedStore {
 
 extension PruningStore {
     package func reclaimDeletedRows() throws(StoreError) {}
+
+    package func shardsWithLeftovers() throws(StoreError) -> [Int] { Array(0..<shardCount) }
+
+    package func shardsToPrune(before: Timestamp, statuses: Set<CommandStatus>) throws(StoreError) -> [Int] {
+        Array(0..<shardCount)
+    }
 }
 
 /// The commands that one batch of pruning deleted.

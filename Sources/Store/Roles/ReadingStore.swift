@@ -117,3 +117,29 @@ extension ReadingStore {
         try timeline(id, before: nil, limit: .max)
     }
 }
+
+/// One shard after the other, for stores to which a call costs little. The calls of a shard that is unusable are left out.
+extension TransitionStore {
+    package func lastTransitions() throws(StoreError) -> [Int64?] {
+        try mapShards(or: nil) { shard throws(StoreError) -> Int64? in try lastTransition(shard: shard) }
+    }
+}
+
+extension ReadingStore {
+    package func openFlows(limit: Int) throws(StoreError) -> [FlowState] {
+        let flows = try mapShards(or: []) { shard throws(StoreError) in try openFlows(shard: shard, limit: limit) }
+        return Array(flows.joined().sorted { $0.command.id > $1.command.id }.prefix(limit))
+    }
+
+    package func openBatches(limit: Int) throws(StoreError) -> Set<CommandID> {
+        Set(
+            try mapShards(or: []) { shard throws(StoreError) in try openBatches(shard: shard, limit: limit) }.joined())
+    }
+
+    package func relationOverview() throws(StoreError) -> RelationOverview {
+        let shards = try mapShards(or: RelationOverview()) { shard throws(StoreError) in
+            try relationOverview(shard: shard)
+        }
+        return shards.reduce(into: RelationOverview()) { $0.add($1) }
+    }
+}

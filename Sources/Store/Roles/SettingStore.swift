@@ -34,9 +34,7 @@ extension SettingStore {
     package func update(_ key: String, _ change: (String?) -> String?) throws(StoreError) {
         try update(key, timeout: WriteTimeout.foreground, change)
     }
-}
 
-extension SettingStore {
     /// The rate limits that exist, by name. A setting of another form is left out.
     package func rateLimits() throws(StoreError) -> [String: RateLimit] {
         RateLimit.parse(try settings(prefix: SettingKey.limitPrefix))
@@ -46,6 +44,18 @@ extension SettingStore {
     package func removeRateLimit(_ name: String) throws(StoreError) {
         try set(
             [(SettingKey.limit(name), nil), (SettingKey.tokens(ofLimit: name), nil)], timeout: WriteTimeout.foreground)
+    }
+
+    /// The hold that the coordinator has written and that is in force; nil without one, and where the first shard, which has
+    /// the settings, is unusable: the other shards go on.
+    package func clockHold(now: MonotonicTime = .now) throws(StoreError) -> ClockHold? {
+        do throws(StoreError) {
+            let hold = try setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
+            return hold.flatMap { $0.stands(now: now) ? $0 : nil }
+        } catch {
+            guard error.code.makesShardUnusable else { throw error }
+            return nil
+        }
     }
 }
 
@@ -59,19 +69,5 @@ extension RateLimit {
             limits[name] = limit
         }
         return limits
-    }
-}
-
-extension SettingStore {
-    /// The hold that the coordinator has written and that is in force; nil without one, and where the first shard, which has
-    /// the settings, is unusable: the other shards go on.
-    package func clockHold(now: MonotonicTime = .now) throws(StoreError) -> ClockHold? {
-        do throws(StoreError) {
-            let hold = try setting(SettingKey.clockHold).flatMap { ClockHold(setting: $0) }
-            return hold.flatMap { $0.stands(now: now) ? $0 : nil }
-        } catch {
-            guard error.code.makesShardUnusable else { throw error }
-            return nil
-        }
     }
 }

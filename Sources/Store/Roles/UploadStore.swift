@@ -60,6 +60,24 @@ extension UploadStore {
     package func noteSpoolCompared(shard: Int) throws(StoreError) {}
 }
 
+/// One shard after the other, for stores to which a call costs little. The calls of a shard that is unusable are left out.
+extension UploadStore {
+    package func uploads(state: UploadState?, after: CommandID?, limit: Int) throws(StoreError) -> [Upload] {
+        let found = try mapShards(or: []) { shard throws(StoreError) in
+            try uploads(shard: shard, state: state, order: .newestFirst, after: after, limit: limit)
+        }
+        return Array(found.joined().sorted { $0.id > $1.id }.prefix(limit))
+    }
+
+    package func dueUploads(limit: Int, each: (Int, Result<[Upload], StoreError>) -> Void) {
+        for shard in 0..<shardCount {
+            let due = Result { () throws(StoreError) in try dueUploads(shard: shard, limit: limit) }
+            if case .success(let uploads) = due, uploads.isEmpty { continue }
+            each(shard, due)
+        }
+    }
+}
+
 /// A change of an upload, one of several in a transaction.
 package enum UploadWrite: Sendable {
     /// Adds an open upload.

@@ -94,9 +94,7 @@ extension Connection {
                 + "version 3. The coordinator migrates the store when no worker of the release before runs; try again then.",
             shard: shard)
     }
-}
 
-extension Connection {
     /// The answer to a draft whose unique key is held; nil where the key is free.
     func existing(
         _ draft: CommandDraft, _ digest: [UInt8]?, at now: Timestamp

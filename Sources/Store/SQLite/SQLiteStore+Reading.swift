@@ -52,9 +52,7 @@ extension Connection {
     func body(_ query: Query, _ id: CommandID) throws(StoreError) -> [UInt8]? {
         try statement(query, id).first { $0.bytes(0) }
     }
-}
 
-extension Connection {
     /// The transitions of a command, the oldest first.
     /// - Parameters:
     ///   - bound: the number of the transition before which they end; nil: the newest is among them.

@@ -240,9 +240,7 @@ extension PostgreSQLStore {
         swept.changed = try ready(shard: shard, ids: Array(ids))
         swept.through = min(swept.through, page.complete)
     }
-}
 
-extension PostgreSQLStore {
     /// The first row of each kind, in each shard.
     private static let dueWork = PostgreSQLStatement(
         "due-work",

@@ -36,9 +36,7 @@ extension StoredCommand {
         command.batch = row.isNull(31) ? nil : try row.id(31)
         command.limit = row.optionalText(32)
     }
-}
 
-extension StoredCommand {
     /// The column `not_before`, see `command_limited` in ``Schema``.
     var storedNotBefore: Int64 {
         command.limit != nil && command.notBefore <= .zero ? -1 : command.notBefore.milliseconds
