@@ -27,7 +27,6 @@ let signals = Target.Dependency.product(name: "UnixSignals", package: "swift-ser
 
 /// To write endpoints of the door.
 let http: [Target.Dependency] = [
-    .product(name: "Hummingbird", package: "hummingbird"), .product(name: "HummingbirdCore", package: "hummingbird"),
     .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "NIOCore", package: "swift-nio"),
 ]
 
@@ -66,7 +65,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0"),
@@ -223,8 +221,6 @@ let package = Package(
                 "Operations", "Transfers", "Commands", "CLinux", "Console", "FlowText", "Host", "HTTPClient",
                 "Membership", "Settings", "Queue", "Store", "Uploads", "UploadSpool", log, lifecycle,
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -493,8 +489,6 @@ let package = Package(
                 "Operations", "BuiltIn", "Transfers", "Door", "Uploads", "UploadSpool", "Commands", "FlowText",
                 "HTTPClient", "Host", "Settings", "Store", "TestSupport", log, lifecycle,
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -1,7 +1,6 @@
 package import Commands
 internal import FlowText
 package import HTTPTypes
-package import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 package import Operations
@@ -88,8 +87,6 @@ extension Problem {
             self.init(
                 .serviceUnavailable, "stopping", "The server ended the request before it was done; send it again.",
                 fields: [.retryAfter: "1"])
-        case let error as any HTTPResponseError:
-            self.init(error.status, "refused", "The request was refused: \(error.status.reasonPhrase).")
         default: return nil
         }
     }

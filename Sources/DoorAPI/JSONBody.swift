@@ -2,8 +2,6 @@ internal import Commands
 internal import Door
 internal import HTTPClient
 internal import HTTPTypes
-internal import Hummingbird
-internal import HummingbirdCore
 internal import NIOCore
 
 /// Reads the bodies of requests.

@@ -1,6 +1,5 @@
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 
 /// A type of the problem documents of the door, as its page explains it.

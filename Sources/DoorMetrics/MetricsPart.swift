@@ -2,7 +2,6 @@ internal import Commands
 package import Door
 package import DoorLive
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 package import Telemetry
 

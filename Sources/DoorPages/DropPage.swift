@@ -1,6 +1,5 @@
 internal import Console
 internal import Door
-internal import Hummingbird
 internal import UploadSpool
 internal import Uploads
 

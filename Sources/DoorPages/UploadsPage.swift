@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import Door
-internal import Hummingbird
+internal import HTTPTypes
 internal import Logging
 internal import Queue
 internal import UploadSpool

@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Door
 internal import DoorLive
-internal import Hummingbird
 
 /// The workers, and what each executes.
 struct WorkersPage: Sendable {

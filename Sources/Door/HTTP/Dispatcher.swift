@@ -1,6 +1,5 @@
 internal import Commands
 package import HTTPTypes
-package import Hummingbird
 package import Logging
 
 /// Answers requests: finds the endpoint, checks origin and permission, and calls the handler. Every error becomes a

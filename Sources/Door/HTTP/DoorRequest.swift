@@ -1,9 +1,9 @@
 internal import Commands
 internal import HTTPClient
 package import HTTPTypes
-package import Hummingbird
-internal import HummingbirdCore
 package import NIOCore
+
+package import struct HTTPTypes.HTTPRequest
 
 /// A request, after the checks that hold for every path.
 package struct DoorRequest: Sendable {

@@ -1,5 +1,4 @@
 package import HTTPTypes
-package import Hummingbird
 
 /// A path of the door, and what its methods do.
 package struct Endpoint: Sendable {

@@ -1,6 +1,5 @@
 internal import Commands
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 internal import Uploads
 

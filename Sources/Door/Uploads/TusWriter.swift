@@ -1,6 +1,5 @@
 internal import Commands
 internal import HTTPTypes
-internal import Hummingbird
 internal import Store
 internal import UploadSpool
 internal import Uploads

@@ -1,6 +1,5 @@
 package import Commands
 internal import HTTPTypes
-internal import Hummingbird
 internal import RawStructuredFieldValues
 internal import Store
 package import Uploads

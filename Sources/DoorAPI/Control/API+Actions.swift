@@ -1,7 +1,6 @@
 package import Commands
 package import Door
 internal import HTTPTypes
-internal import Hummingbird
 
 extension API {
     var actionEndpoints: [Endpoint] {

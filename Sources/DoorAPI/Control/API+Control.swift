@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 internal import Queue
 
 extension API {

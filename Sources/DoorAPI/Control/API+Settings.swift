@@ -1,7 +1,6 @@
 internal import Commands
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 internal import NetworkControl
 internal import Queue
 

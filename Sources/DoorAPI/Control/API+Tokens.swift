@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 extension API {

@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import HTTPClient
 internal import HTTPTypes
-internal import Hummingbird
 internal import Queue
 
 extension API {

@@ -2,7 +2,6 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 extension API {

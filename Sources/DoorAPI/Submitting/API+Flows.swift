@@ -3,7 +3,6 @@ internal import Door
 internal import FlowText
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 extension API {

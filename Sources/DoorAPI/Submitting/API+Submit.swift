@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Logging
 internal import Operations
 internal import Queue

@@ -1,7 +1,6 @@
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
 

@@ -2,7 +2,6 @@ internal import Commands
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 /// `GET /api/v1/events`: events as `text/event-stream` (HTML, section 9.2), of one of two streams.

@@ -1,7 +1,7 @@
 internal import Commands
 internal import Console
 internal import Door
-internal import Hummingbird
+internal import HTTPTypes
 
 /// The progress of a bulk action.
 struct ActionPage: Sendable {

@@ -1,8 +1,8 @@
 internal import Commands
 internal import Console
 internal import Door
+internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 /// Verbs for the ticked rows of a list, or for all that its filter admits.

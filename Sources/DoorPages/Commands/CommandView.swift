@@ -1,6 +1,6 @@
 internal import Commands
 internal import Console
-internal import Hummingbird
+internal import Door
 internal import Queue
 
 /// One command: why it waits, its timeline, its payload and its result.

@@ -3,7 +3,6 @@ internal import Console
 internal import Door
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Queue
 
 /// The list of commands: filters, the newest first, and verbs for ticked rows or for all that match.

@@ -1,6 +1,6 @@
 internal import Commands
 internal import Console
-internal import Hummingbird
+internal import Door
 
 /// The list of commands as a page.
 struct CommandsView {

@@ -3,7 +3,7 @@ internal import Console
 internal import Door
 internal import DoorLive
 internal import HTTPClient
-internal import Hummingbird
+internal import HTTPTypes
 internal import Queue
 
 /// The page of one command, and its buttons.

@@ -2,7 +2,6 @@ internal import Commands
 internal import Crypto
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 
 /// The style, the scripts and the icon, which are part of the program.

@@ -1,6 +1,5 @@
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 
 /// The login: a token that a person types in, or the single-use code of a link.
 ///

@@ -1,6 +1,5 @@
 internal import Door
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 
 /// Makes the endpoints of pages.

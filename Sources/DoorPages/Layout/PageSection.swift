@@ -1,5 +1,4 @@
 internal import Door
-internal import Hummingbird
 
 /// The pages that the navigation names.
 enum PageSection: String, CaseIterable {

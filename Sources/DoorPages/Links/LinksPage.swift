@@ -2,7 +2,7 @@ internal import Commands
 internal import Console
 internal import Door
 internal import DoorLive
-internal import Hummingbird
+internal import HTTPTypes
 internal import Logging
 internal import NetworkControl
 internal import Queue

@@ -2,7 +2,6 @@ internal import Commands
 internal import Console
 internal import Door
 internal import DoorLive
-internal import Hummingbird
 internal import NetworkControl
 internal import Queue
 

@@ -1,5 +1,5 @@
+import Door
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import Synchronization
 

@@ -1,9 +1,9 @@
 import BuiltIn
 import Commands
+import Door
 import DoorLive
 import HTTPTypes
 import Host
-import Hummingbird
 import Logging
 import Membership
 import NIOCore

@@ -1,7 +1,6 @@
 import Commands
 import Door
 import HTTPTypes
-import HummingbirdCore
 import Testing
 
 struct ProblemTests {

@@ -1,5 +1,4 @@
 import Door
-import HummingbirdCore
 import NIOCore
 
 extension DoorRequest {

@@ -1,6 +1,5 @@
 import Door
 import HTTPTypes
-import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle

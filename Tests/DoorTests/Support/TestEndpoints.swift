@@ -1,7 +1,5 @@
 import Door
 import HTTPTypes
-import Hummingbird
-import HummingbirdCore
 import NIOCore
 
 /// Endpoints that show what the server does with requests and responses.

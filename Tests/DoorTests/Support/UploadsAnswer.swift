@@ -1,6 +1,6 @@
 import Commands
+import Door
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Commands
+import Door
 import HTTPTypes
-import Hummingbird
 import NIOCore
 import Store
 import Synchronization
@@ -80,12 +80,11 @@ struct UploadsClient {
 
     /// - Parameter error: ends the body; nil: it is whole.
     static func stream(_ chunks: [[UInt8]], error: (any Error)?) -> RequestBody {
-        let (body, source) = RequestBody.makeStream()
-        Task {
-            for chunk in chunks { await source.yield(ByteBuffer(bytes: chunk)) }
-            if let error { source.finish(error) } else { source.finish() }
-        }
-        return body
+        RequestBody(
+            asyncSequence: AsyncThrowingStream { source in
+                for chunk in chunks { source.yield(ByteBuffer(bytes: chunk)) }
+                source.finish(throwing: error)
+            })
     }
 
     private func response(_ endpoint: Endpoint, _ request: DoorRequest) async throws -> Response {

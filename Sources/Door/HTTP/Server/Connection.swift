@@ -1,7 +1,6 @@
 internal import Commands
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1

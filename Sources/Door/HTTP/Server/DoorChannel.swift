@@ -1,7 +1,6 @@
 internal import Commands
 internal import HTTPTypes
 internal import Host
-internal import Hummingbird
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
@@ -9,8 +8,8 @@ internal import Synchronization
 
 /// Sets up and runs the connections of a ``DoorServer``.
 ///
-/// It is not the channel of Hummingbird, which reads a rejected body without end, keeps connections of HTTP/1.0
-/// open, answers parse errors below all checks, and has no deadline that slow bodies or readers would meet.
+/// It bounds what it reads of a rejected body, closes connections of HTTP/1.0, answers parse errors behind the checks that
+/// every request passes, and has deadlines for slow bodies and readers.
 struct DoorChannel: Sendable {
     struct Value: Sendable {
         /// Nil where the connection was refused.

@@ -157,8 +157,7 @@ package enum DescriptorBudget {
     }
 }
 
-/// Accepts the connections of one address, until a graceful shutdown. The server of Hummingbird does the same, but cannot
-/// take a socket that another process has opened.
+/// Accepts the connections of one address, also of a socket that another process has opened, until a graceful shutdown.
 struct Listener: Service {
     enum Address: Sendable {
         case host(String, port: Int)

@@ -1,5 +1,4 @@
 internal import HTTPTypes
-internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization

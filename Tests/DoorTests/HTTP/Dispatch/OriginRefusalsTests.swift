@@ -1,5 +1,5 @@
+import Door
 import HTTPTypes
-import Hummingbird
 import Logging
 import NIOCore
 import TestSupport
