@@ -18,7 +18,7 @@ package enum WatchScreen {
         // Flows, keys and schedules get a line each, and a third of the remaining rows, or more where workers and errors
         // need less.
         left = rows - lines.count
-        let relations = RelationRows(state.relations, now: state.now, columns: columns)
+        let relations = RelationText(state.relations, now: state.now, columns: columns)
         lines += relations.panel(
             room: max(left / 3, left - wanted - errors.count, min(relations.minRows, left - 3)))
         // Errors get a third of the remaining rows and workers the rest; either may use rows that the other leaves.

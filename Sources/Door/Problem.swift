@@ -39,7 +39,7 @@ extension Problem {
     package func response(basePath: String, instance: String) -> Response {
         var response = Response(
             status: status, headers: [.contentType: "application/problem+json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document(basePath: basePath, instance: instance))))
+            body: Response.Body(byteBuffer: ByteBuffer(bytes: document(basePath: basePath, instance: instance))))
         for field in fields { response.headers[field.name] = nil }
         response.headers.append(contentsOf: fields)
         return response

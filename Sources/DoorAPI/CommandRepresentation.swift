@@ -10,7 +10,7 @@ internal import Queue
 struct CommandRepresentation: Sendable {
     let command: Command
     let body: [UInt8]
-    let tag: EntityTag
+    let tag: CommandTag
     /// `seq` of the newest transition.
     let newest: Int64
 
@@ -26,7 +26,7 @@ struct CommandRepresentation: Sendable {
         command = details.command
         newest = details.timeline.last?.seq ?? 0
         let whole = details.json.bytes
-        tag = EntityTag(shard: command.id.shard(of: shardCount), seq: newest, body: whole)
+        tag = CommandTag(shard: command.id.shard(of: shardCount), seq: newest, body: whole)
         guard hidden != .none else {
             body = whole
             return
@@ -40,7 +40,7 @@ struct CommandRepresentation: Sendable {
 
 /// The strong entity tag of a command: shard and number of its newest transition, and a digest of the representation.
 /// The digest tells representations apart that differ without a transition, in progress or in the ends of parents.
-struct EntityTag: Equatable {
+struct CommandTag: Equatable {
     /// `3-1742`
     let version: String
     private let digest: String

@@ -19,9 +19,11 @@ enum JSONBody {
     static func bytes(
         _ request: DoorRequest, types: [String], limit: Int, weight: Int = JSONBody.parsedWeight
     ) async throws -> [UInt8] {
-        guard let type = MediaType.read(request.fields), types.contains(type) else { throw otherType(than: types) }
+        guard let type = UploadMediaType.read(request.fields), types.contains(type) else {
+            throw otherType(than: types)
+        }
         // JSON between systems is UTF-8 (RFC 8259, section 8.1), whatever the parameter says of a default.
-        if let charset = MediaType.charset(request.fields), charset != "utf-8" {
+        if let charset = UploadMediaType.charset(request.fields), charset != "utf-8" {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",
                 "The charset of the body is “\(charset.excerpt)”; send it in UTF-8.")
@@ -75,7 +77,7 @@ enum JSONReply {
     ) -> Response {
         var headers = fields
         headers[.contentType] = type
-        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        return Response(status: status, headers: headers, body: Response.Body(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     static func response(

@@ -53,7 +53,7 @@ extension API {
         Response(
             status: .ok,
             headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "public, max-age=3600"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+            body: Response.Body(byteBuffer: ByteBuffer(string: text)))
     }
 }
 

@@ -78,6 +78,6 @@ package final class MetricsPart: DoorPart {
     private static func response(_ status: HTTPResponse.Status, _ type: String, _ body: [UInt8]) -> Response {
         Response(
             status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            body: Response.Body(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

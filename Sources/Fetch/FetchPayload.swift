@@ -8,7 +8,7 @@ internal import Transfers
 /// ```
 /// {"url": "https://api.example.com/quotes",   http, https or file
 ///  "headers": {"Accept-Language": "en"},      none by default
-///  "mode": "both",                            ``FetchMode``: both, reload, stored or network
+///  "mode": "both",                            ``FetchNetworkUse``: both, reload, stored or network
 ///  "maxStale": 3600,                          seconds for which a stale response is used; null, the default:
 ///                                             as long as its origin permits, and any time while offline
 ///  "maxBody": 16777216,                       bytes; a longer response is a final failure
@@ -21,7 +21,7 @@ struct FetchPayload: Sendable, Equatable {
 
     var url: ResourceURL
     var headers: [HTTPField]
-    var mode = FetchMode.both
+    var mode = FetchNetworkUse.both
     var maxStale: Duration?
     var maxBody = Self.defaultMaxBody
     var partition: String?
@@ -36,7 +36,7 @@ struct FetchPayload: Sendable, Equatable {
             throw PayloadError(.data, "“headers” are not valid for a file: URL")
         }
         if let text = try reader.text("mode") {
-            guard let mode = FetchMode(rawValue: text) else {
+            guard let mode = FetchNetworkUse(rawValue: text) else {
                 throw PayloadError(
                     .data, "“mode” is “\(text.prefix(80))”; it is “both”, “reload”, “stored” or “network”")
             }

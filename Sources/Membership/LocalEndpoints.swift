@@ -33,7 +33,7 @@ struct LocalEndpoints: Endpoints {
 
     /// Nil where the path is too long.
     private static func address(_ path: String) -> String? {
-        path.utf8.count <= Endpoint.maximumPathLength ? "ipc://\(path)" : nil
+        path.utf8.count <= SocketEndpoint.maximumPathLength ? "ipc://\(path)" : nil
     }
 
     private func descriptor(of coordinator: Holder) -> RunDirectory? {
@@ -89,7 +89,7 @@ private final class OpenRunDirectory: OpenEndpoints {
         if bound.withLock({ $0.isEmpty }) { Glibc.close(descriptor) }
     }
 
-    private func endpoint(_ socket: CoordinatorSocket) -> Endpoint {
+    private func endpoint(_ socket: CoordinatorSocket) -> SocketEndpoint {
         .ipc(directoryDescriptor: descriptor, name: socket.fileName)
     }
 

@@ -17,7 +17,7 @@ public struct PacedSteps: Sendable {
     private static let interval: Duration = .milliseconds(100)
 
     private let execution: CommandExecution
-    private var bucket = TokenBucket()
+    private var bucket = ByteBucket()
 
     public init(_ execution: CommandExecution) { self.execution = execution }
 
@@ -29,7 +29,7 @@ public struct PacedSteps: Sendable {
         let maxBytes = max(maxBytes, 1)
         while let rate = execution.pace.bytesPerSecond {
             let available = bucket.available(rate: rate, now: .now)
-            if rate > 0, available >= min(TokenBucket.portion, maxBytes) {
+            if rate > 0, available >= min(ByteBucket.portion, maxBytes) {
                 let count = min(available, maxBytes)
                 bucket.take(count)
                 return count
@@ -71,7 +71,7 @@ package final class Pace: Sendable {
 
 /// Lets bytes go at a rate, in small portions: bursts of a paced transfer would delay the urgent transfer
 /// that it yields to. Pure.
-package struct TokenBucket: Sendable {
+package struct ByteBucket: Sendable {
     private var tokens = 0.0
     private var filledAt: MonotonicTime?
 

@@ -19,9 +19,9 @@ package protocol MessageTransport: AnyObject, Sendable {
     var lastEndpoint: String { get }
 
     /// As ``Socket/bind(_:)``.
-    func bind(_ endpoint: Endpoint) throws(ZeroMQError)
+    func bind(_ endpoint: SocketEndpoint) throws(ZeroMQError)
     /// As ``Socket/connect(_:)``.
-    func connect(_ endpoint: Endpoint) throws(ZeroMQError)
+    func connect(_ endpoint: SocketEndpoint) throws(ZeroMQError)
     /// - Parameter isOn: false takes back one subscription of the prefix.
     func subscribe(_ prefix: UnsafeRawBufferPointer, isOn: Bool) throws(ZeroMQError)
     /// - Returns: false where no peer has room, or none is there.
@@ -74,14 +74,14 @@ final class SocketCore: MessageTransport, @unchecked Sendable {
         }
     }
 
-    func bind(_ endpoint: Endpoint) throws(ZeroMQError) {
+    func bind(_ endpoint: SocketEndpoint) throws(ZeroMQError) {
         try endpoint.checkLength()
         try endpoint.checkReplaceable()
         mayBeReadable = true
         guard zmq_bind(handle, endpoint.address) == 0 else { throw .last("bind", endpoint: endpoint) }
     }
 
-    func connect(_ endpoint: Endpoint) throws(ZeroMQError) {
+    func connect(_ endpoint: SocketEndpoint) throws(ZeroMQError) {
         try endpoint.checkLength()
         mayBeReadable = true
         guard zmq_connect(handle, endpoint.address) == 0 else { throw .last("connect to", endpoint: endpoint) }

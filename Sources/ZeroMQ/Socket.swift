@@ -89,12 +89,12 @@ package struct Socket: ~Copyable, @unchecked Sendable {
 
     /// Makes the socket reachable. Replaces a socket file at the path, so hold a lock that says that no
     /// process uses it; anything else at that path is an error. The mode of the file follows the umask.
-    package borrowing func bind(_ endpoint: Endpoint) throws(ZeroMQError) {
+    package borrowing func bind(_ endpoint: SocketEndpoint) throws(ZeroMQError) {
         try checked().bind(endpoint)
     }
 
     /// Connects now or whenever the peer is there, and again after each loss.
-    package borrowing func connect(_ endpoint: Endpoint) throws(ZeroMQError) {
+    package borrowing func connect(_ endpoint: SocketEndpoint) throws(ZeroMQError) {
         try checked().connect(endpoint)
     }
 

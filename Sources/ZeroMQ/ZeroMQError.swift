@@ -48,24 +48,24 @@ package struct ZeroMQError: Error, Equatable, CustomStringConvertible {
     package let code: Code
     /// One sentence: what happened, to what, what to do.
     package let sentence: String
-    package let endpoint: Endpoint?
+    package let endpoint: SocketEndpoint?
 
     package var description: String {
         sentence
     }
 
-    package init(_ code: Code, _ sentence: String, endpoint: Endpoint? = nil) {
+    package init(_ code: Code, _ sentence: String, endpoint: SocketEndpoint? = nil) {
         self.code = code
         self.sentence = sentence
         self.endpoint = endpoint
     }
 
     /// The error that libzmq has just left in this thread's errno.
-    static func last(_ attempt: String, endpoint: Endpoint? = nil) -> ZeroMQError {
+    static func last(_ attempt: String, endpoint: SocketEndpoint? = nil) -> ZeroMQError {
         from(zmq_errno(), attempt, endpoint: endpoint)
     }
 
-    static func from(_ number: CInt, _ attempt: String, endpoint: Endpoint? = nil) -> ZeroMQError {
+    static func from(_ number: CInt, _ attempt: String, endpoint: SocketEndpoint? = nil) -> ZeroMQError {
         let code = Code(rawValue: number)
         let advice: String
         switch code {

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a wide terminal shows flows with bars, keys, and schedules with their reasons`() {
-        let lines = RelationRows(overview, now: now, columns: 100).lines
+        let lines = RelationText(overview, now: now, columns: 100).lines
         #expect(lines[0] == "flows        1,000+ open")
         #expect(lines[1].hasPrefix("  quotes …") && lines[1].hasSuffix("████░░░░░░░░░░░░ 3 of 12  1 failed  1m 30s"))
         #expect(lines[3].contains("flow …") && lines[3].contains("1,234,567 of 2,000,000"))
@@ -57,29 +57,29 @@ import Testing
             return BatchState(
                 command: command, name: name, isSealed: name.isEmpty, members: 8000, open: 6000, failed: 2)
         }
-        let lines = RelationRows(overview, now: now, columns: 100).lines
+        let lines = RelationText(overview, now: now, columns: 100).lines
         #expect(lines[4] == "batches      2 open")
         #expect(lines[5].hasPrefix("  import …"))
         #expect(lines[5].hasSuffix("████░░░░░░░░░░░░ 2,000 of 8,000  2 failed  1m 30s, takes more"), "\(lines[5])")
         #expect(lines[6].hasPrefix("  batch …") && lines[6].hasSuffix("1m 30s"))
         #expect(lines[7].hasPrefix("keys "))
         for room in 2..<20 {
-            #expect(RelationRows(overview, now: now, columns: 60).panel(room: room).count <= room)
+            #expect(RelationText(overview, now: now, columns: 60).panel(room: room).count <= room)
         }
     }
 
     @Test func `a narrow terminal shows the name, the bar and the numbers`() {
-        let lines = RelationRows(overview, now: now, columns: 50).lines
+        let lines = RelationText(overview, now: now, columns: 50).lines
         #expect(lines[1].contains("quotes …") && lines[1].hasSuffix("██░░░░░░ 3/12  1 failed"), "\(lines[1])")
         for columns in stride(from: 1, through: 130, by: 3) {
-            for line in RelationRows(overview, now: now, columns: columns).lines {
+            for line in RelationText(overview, now: now, columns: columns).lines {
                 #expect(TerminalText.width(line) <= columns)
             }
         }
     }
 
     @Test func `where there is little room, the counts come before the flows`() {
-        let rows = RelationRows(overview, now: now, columns: 60)
+        let rows = RelationText(overview, now: now, columns: 60)
         #expect(rows.panel(room: 1).isEmpty)
         for room in 2..<20 { #expect(rows.panel(room: room).count <= room) }
         let four = rows.panel(room: 4)
@@ -91,8 +91,8 @@ import Testing
     }
 
     @Test func `without flows, keys and schedules nothing is shown`() {
-        #expect(RelationRows(RelationOverview(), now: now, columns: 80).lines.isEmpty)
-        #expect(RelationRows(RelationOverview(), now: now, columns: 80).panel(room: 20).isEmpty)
+        #expect(RelationText(RelationOverview(), now: now, columns: 80).lines.isEmpty)
+        #expect(RelationText(RelationOverview(), now: now, columns: 80).panel(room: 20).isEmpty)
         let state = WatchState(path: "/d", now: now)
         var other = state
         other.relations = overview

@@ -77,7 +77,7 @@ struct EndpointsRig {
 
     /// The end of another program.
     func connect(_ address: String) async throws -> Peer {
-        let endpoint = Endpoint.ipc(path: String(address.dropFirst("ipc://".count)))
+        let endpoint = SocketEndpoint.ipc(path: String(address.dropFirst("ipc://".count)))
         let context = try Context()
         return try await make { options, loop throws(ZeroMQError) in
             let socket = try Socket(.push, context: context, loop: loop, options: options)

@@ -19,7 +19,7 @@ actor Peer {
 
     static func make(
         _ kind: Socket.Kind, _ context: Context, on loop: PollLoop, options: Socket.Options = .init(),
-        bind: Endpoint? = nil, connect: Endpoint? = nil, subscribe: [UInt8]? = nil
+        bind: SocketEndpoint? = nil, connect: SocketEndpoint? = nil, subscribe: [UInt8]? = nil
     ) async throws -> Peer {
         try await loop.run {
             let socket = try Socket(kind, context: context, loop: loop, options: options)
@@ -122,7 +122,7 @@ final class Directory: Sendable {
         path = String(cString: mkdtemp(&template))
     }
 
-    func endpoint(_ name: String = "s.sock") -> Endpoint { .ipc(path: "\(path)/\(name)") }
+    func endpoint(_ name: String = "s.sock") -> SocketEndpoint { .ipc(path: "\(path)/\(name)") }
 
     deinit {
         guard let stream = opendir(path) else { return }

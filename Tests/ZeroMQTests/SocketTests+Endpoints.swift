@@ -7,11 +7,11 @@ import Testing
 /// Where sockets bind and connect.
 extension SocketTests {
     @Test func `a path of 107 bytes binds and one of 108 is refused with its length`() async throws {
-        let room = Endpoint.maximumPathLength - directory.path.utf8.count - 1
+        let room = SocketEndpoint.maximumPathLength - directory.path.utf8.count - 1
         let fits = directory.endpoint(String(repeating: "x", count: room))
         _ = try await Peer.make(.pull, context, on: loop, bind: fits)
         let passes = directory.endpoint(String(repeating: "x", count: room + 1))
-        for attempt in [(passes, nil), (nil, passes)] as [(Endpoint?, Endpoint?)] {
+        for attempt in [(passes, nil), (nil, passes)] as [(SocketEndpoint?, SocketEndpoint?)] {
             let error = await #expect(throws: ZeroMQError.self) {
                 _ = try await Peer.make(.pull, context, on: loop, bind: attempt.0, connect: attempt.1)
             }
@@ -26,7 +26,7 @@ extension SocketTests {
         let long = directory.path + "/" + String(repeating: "d", count: 200)
         #expect(mkdir(long, 0o700) == 0)
         let descriptor = open(long, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        let endpoint = Endpoint.ipc(directoryDescriptor: descriptor, name: "s.sock")
+        let endpoint = SocketEndpoint.ipc(directoryDescriptor: descriptor, name: "s.sock")
         do {
             let pull = try await Peer.make(.pull, context, on: loop, bind: endpoint)
             let push = try await Peer.make(.push, context, on: other, connect: endpoint)

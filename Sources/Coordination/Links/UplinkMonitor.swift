@@ -23,7 +23,7 @@ final class UplinkMonitor {
     }
 
     func start() {
-        do throws(RouteError) {
+        do throws(KernelRouteError) {
             routes = try RouteMonitor(loop: environment.loop) { [weak self] routes, lost, main in
                 self?.takeIn(routes, lost, main)
             }

@@ -30,10 +30,10 @@ package final class RouteMonitor {
     /// Starts to listen. Call it on the loop.
     /// - Parameter changed: called on the loop, at the kernel's first answer and at every change; not after
     ///   ``stop()``.
-    /// - Throws: ``RouteError`` where the kernel's routes cannot be read.
+    /// - Throws: ``KernelRouteError`` where the kernel's routes cannot be read.
     package init(
         loop: PollLoop, lookUp: @escaping HostAddresses.LookUp = HostAddresses.system, changed: @escaping Changed
-    ) throws(RouteError) {
+    ) throws(KernelRouteError) {
         self.loop = loop
         self.changed = changed
         socket = try RouteSocket()

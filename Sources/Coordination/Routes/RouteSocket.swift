@@ -13,10 +13,10 @@ package final class RouteSocket {
     private static let maxAtOnce = 256
 
     /// Opens it and asks for the whole table, which the next reads bring.
-    /// - Throws: ``RouteError`` where the kernel or a sandbox refuses.
-    package init() throws(RouteError) {
+    /// - Throws: ``KernelRouteError`` where the kernel or a sandbox refuses.
+    package init() throws(KernelRouteError) {
         descriptor = clinux_route_socket()
-        guard descriptor >= 0 else { throw RouteError(errno) }
+        guard descriptor >= 0 else { throw KernelRouteError(errno) }
         send(conversation.begin())
     }
 
@@ -149,7 +149,7 @@ struct NetlinkDump {
 }
 
 /// Why the kernel's routes cannot be read.
-package struct RouteError: Error, Equatable, CustomStringConvertible {
+package struct KernelRouteError: Error, Equatable, CustomStringConvertible {
     package let number: CInt
 
     init(_ number: CInt) { self.number = number }

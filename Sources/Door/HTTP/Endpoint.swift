@@ -53,7 +53,7 @@ package struct Endpoint: Sendable {
 }
 
 /// Finds the endpoint of a path. A constant part of an endpoint's path has precedence over one in braces.
-package struct RouteTable: Sendable {
+package struct EndpointTable: Sendable {
     private enum Part: Sendable {
         case constant(String)
         case parameter(String)

@@ -242,7 +242,7 @@ struct MultipartHead: Equatable {
             throw Self.refusal("has no Content-Disposition: form-data with a name")
         }
         self.name = name
-        fileName = ContentDisposition.fileName(disposition)
+        fileName = DispositionFileName.read(disposition)
         if fileName == nil, contentType?.lowercased().hasPrefix("multipart/") == true {
             throw Self.refusal("has parts of its own; send each file as a part of the form (RFC 7578, section 4.3)")
         }

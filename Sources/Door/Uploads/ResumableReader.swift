@@ -24,11 +24,11 @@ enum ResumableReader {
     /// Reads a PATCH.
     static func append(_ fields: HTTPFields, _ dialect: ResumableDialect) throws(Problem) -> UploadAppend {
         try ContentCoding.check(fields)
-        if dialect.needsMediaType, MediaType.read(fields) != MediaType.partialUpload {
+        if dialect.needsMediaType, UploadMediaType.read(fields) != UploadMediaType.partialUpload {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",
-                "A PATCH of a resumable upload has the Content-Type \(MediaType.partialUpload).",
-                fields: [.acceptPatch: MediaType.partialUpload])
+                "A PATCH of a resumable upload has the Content-Type \(UploadMediaType.partialUpload).",
+                fields: [.acceptPatch: UploadMediaType.partialUpload])
         }
         guard let offset = StructuredFields.size(.uploadOffset, fields) else {
             throw Problem(

@@ -14,7 +14,7 @@ struct ResumableWriter {
 
     /// Fields of OPTIONS. `Accept-Patch` is of the versions -10 and -11.
     static func options(_ limits: UploadLimits) -> HTTPFields {
-        [.uploadLimit: limit(limits, age: limits.maxAge), .acceptPatch: MediaType.partialUpload]
+        [.uploadLimit: limit(limits, age: limits.maxAge), .acceptPatch: UploadMediaType.partialUpload]
     }
 
     /// `Upload-Limit`.

@@ -25,7 +25,7 @@ enum TusReader {
         let length = try FieldNumber.read(.uploadLength, fields)
         let isDeferred = try isDeferred(fields)
         let metadata = try TusMetadata.read(fields)
-        let hasBody = MediaType.read(fields) == MediaType.tus
+        let hasBody = UploadMediaType.read(fields) == UploadMediaType.tus
         let concatenation = try TusConcatenation.read(fields)
         if case .final(let ids) = concatenation {
             guard length == nil, !isDeferred else {
@@ -58,11 +58,11 @@ enum TusReader {
     static func append(_ fields: HTTPFields) throws(Problem) -> UploadAppend {
         try checkVersion(fields)
         try ContentCoding.check(fields)
-        guard MediaType.read(fields) == MediaType.tus else {
+        guard UploadMediaType.read(fields) == UploadMediaType.tus else {
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",
-                "A PATCH of tus has the Content-Type \(MediaType.tus).",
-                fields: [.acceptPatch: MediaType.tus])
+                "A PATCH of tus has the Content-Type \(UploadMediaType.tus).",
+                fields: [.acceptPatch: UploadMediaType.tus])
         }
         guard let offset = try FieldNumber.read(.uploadOffset, fields) else {
             throw Problem(

@@ -14,7 +14,7 @@ struct UploadReply: Equatable {
         guard let body else { return Response(status: status, headers: fields) }
         var fields = fields
         fields[.contentType] = "application/json"
-        return Response(status: status, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body.bytes)))
+        return Response(status: status, headers: fields, body: Response.Body(byteBuffer: ByteBuffer(bytes: body.bytes)))
     }
 }
 

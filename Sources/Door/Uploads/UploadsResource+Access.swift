@@ -111,7 +111,7 @@ extension UploadsResource {
 
     /// The file name in the fields of a request that has the bytes of one file as its body.
     func fileName(_ fields: HTTPFields) -> String? {
-        fields[.contentDisposition].flatMap { FieldParameters($0.utf8) }.flatMap(ContentDisposition.fileName)
+        fields[.contentDisposition].flatMap { FieldParameters($0.utf8) }.flatMap(DispositionFileName.read)
     }
 
     func key(_ request: DoorRequest) throws(Problem) -> IdempotencyKey? {

@@ -9,7 +9,7 @@ extension UploadsResource {
     func createPlain(_ request: DoorRequest) async throws -> UploadReply {
         try await reporting(UploadProblems.problem) {
             try ContentCoding.check(request.fields)
-            if MediaType.read(request.fields) == MediaType.form { return try await createForm(request) }
+            if UploadMediaType.read(request.fields) == UploadMediaType.form { return try await createForm(request) }
             guard request.fields[.contentRange] == nil else {
                 throw Problem(
                     .badRequest, "partial-content",

@@ -9,7 +9,7 @@ extension UploadsResource {
     func createResumable(_ request: DoorRequest, _ dialect: ResumableDialect) async throws -> UploadReply {
         // URLSession adds the fields to each upload by itself. A form is taken whole: without a 104 its client does not
         // resume it.
-        let isForm = MediaType.read(request.fields) == MediaType.form
+        let isForm = UploadMediaType.read(request.fields) == UploadMediaType.form
         let writer = writer(dialect, request)
         let read: ResumableCreation?
         do throws(Problem) { read = try ResumableReader.creation(request.fields, dialect) } catch {
@@ -129,7 +129,8 @@ extension UploadsResource {
         _ creation: ResumableCreation, _ request: DoorRequest, _ dialect: ResumableDialect
     ) throws(Problem) -> UploadFacts {
         try ContentCoding.check(request.fields)
-        let type = MediaType.read(request.fields) == MediaType.partialUpload ? nil : request.fields[.contentType]
+        let type =
+            UploadMediaType.read(request.fields) == UploadMediaType.partialUpload ? nil : request.fields[.contentType]
         var facts = try facts(
             .resumable, request, fileName: fileName(request.fields), contentType: type,
             route: try route(request, stated: nil))

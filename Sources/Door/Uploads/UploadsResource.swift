@@ -51,7 +51,7 @@ package struct UploadsResource: Sendable {
     @Sendable private func describe(_ request: DoorRequest) -> Response {
         var fields = TusWriter.options(service.limits)
         fields.append(contentsOf: ResumableWriter.options(service.limits))
-        fields[.acceptPatch] = "\(MediaType.tus), \(MediaType.partialUpload)"
+        fields[.acceptPatch] = "\(UploadMediaType.tus), \(UploadMediaType.partialUpload)"
         fields[.allow] =
             request.parameters["id"] == nil ? "OPTIONS, POST, PUT" : "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"
         return UploadReply(status: .ok, fields: fields).response
@@ -87,8 +87,8 @@ package struct UploadsResource: Sendable {
         case .plain, .form:
             throw Problem(
                 .unsupportedMediaType, "unsupported-media-type",
-                "A PATCH sends bytes of tus (\(MediaType.tus)) or of a resumable upload (\(MediaType.partialUpload)).",
-                fields: [.acceptPatch: "\(MediaType.tus), \(MediaType.partialUpload)"])
+                "A PATCH sends bytes of tus (\(UploadMediaType.tus)) or of a resumable upload (\(UploadMediaType.partialUpload)).",
+                fields: [.acceptPatch: "\(UploadMediaType.tus), \(UploadMediaType.partialUpload)"])
         }
     }
 
@@ -123,7 +123,7 @@ package struct UploadsResource: Sendable {
         let isPart =
             StructuredFields.boolean(.uploadComplete, fields) == false
             || StructuredFields.boolean(.uploadIncomplete, fields) == true
-            || MediaType.read(fields) == MediaType.partialUpload
+            || UploadMediaType.read(fields) == UploadMediaType.partialUpload
         if isPart { throw Self.unknownVersion(version) }
     }
 
@@ -167,11 +167,11 @@ enum UploadDialect: Equatable {
     /// Fields come before media types: tus-js-client sends the media type of tus with the versions of the draft too.
     static func of(_ fields: HTTPFields) -> UploadDialect {
         if fields.contains(.tusResumable) { return .tus }
-        let mediaType = MediaType.read(fields)
+        let mediaType = UploadMediaType.read(fields)
         if let dialect = resumable(fields, mediaType) { return dialect }
         return switch mediaType {
-        case MediaType.tus: .tus
-        case MediaType.form: .form
+        case UploadMediaType.tus: .tus
+        case UploadMediaType.form: .form
         default: .plain
         }
     }
@@ -182,7 +182,7 @@ enum UploadDialect: Equatable {
             return version.map { .resumable(ResumableDialect($0)) } ?? .unknownVersion(number)
         }
         let (complete, incomplete) = (fields.contains(.uploadComplete), fields.contains(.uploadIncomplete))
-        guard complete || incomplete || mediaType == MediaType.partialUpload else { return nil }
+        guard complete || incomplete || mediaType == UploadMediaType.partialUpload else { return nil }
         return .resumable(ResumableDialect(nil, statesIncomplete: incomplete && !complete))
     }
 }

@@ -41,7 +41,7 @@ extension API {
         let id = try id(request)
         let before = try await representation(id)
         let condition = request.fields[values: .ifMatch]
-        guard EntityTag.admits(condition, version: before.tag.version) else { throw Self.changed(before) }
+        guard CommandTag.admits(condition, version: before.tag.version) else { throw Self.changed(before) }
         var isPending = false
         if !verb.isSatisfied(by: before.command) {
             guard verb.permitted.contains(before.status) else { throw Self.conflict(before.command, verb) }
@@ -52,7 +52,7 @@ extension API {
             } catch let error as SluiceError where error.code == .notAllowed {
                 // A claim, for example, may have come in between.
                 let now = try await representation(id)
-                guard EntityTag.admits(condition, version: now.tag.version) else { throw Self.changed(now) }
+                guard CommandTag.admits(condition, version: now.tag.version) else { throw Self.changed(now) }
                 throw Self.conflict(now.command, verb)
             } catch let error as SluiceError {
                 throw problem(error)

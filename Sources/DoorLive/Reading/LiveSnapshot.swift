@@ -39,7 +39,7 @@ package struct LiveSnapshot: Sendable {
     /// Commands that were cancelled or are in doubt, and executions that failed, in each interval.
     package var failed = LiveSeries()
     /// Goodput and level of links, by destination and direction.
-    package var linkHistory: [LiveLink: LinkHistory] = [:]
+    package var linkHistory: [LiveLink: LinkChart] = [:]
 
     package static let maxLinks = 200
     package static let maxUploads = 200

@@ -50,15 +50,15 @@ struct EventStreams: Sendable {
         let slot = try registry.admit(EventStream(kind, request, principal, statistics))
         try? await request.connection.setSendBuffer(limits.sendBuffer)
         let retry = Int.random(in: Self.retry)
-        let body: ResponseBody
+        let body: Response.Body
         switch wanted {
         case .view(let filter):
             let source = ViewSource(view, filter: filter)
-            body = ResponseBody { writer in try await slot.stream.run(source, &writer, retry: retry) }
+            body = Response.Body { writer in try await slot.stream.run(source, &writer, retry: retry) }
         case .log(let filter, let after):
             tail.start()
             let source = LogSource(tail, reader, filter: filter, after: after)
-            body = ResponseBody { writer in try await slot.stream.run(source, &writer, retry: retry) }
+            body = Response.Body { writer in try await slot.stream.run(source, &writer, retry: retry) }
         }
         return Response(
             status: .ok,

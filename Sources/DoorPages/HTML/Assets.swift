@@ -34,7 +34,7 @@ enum Assets {
                     }
                     var response = Response(
                         status: .ok, headers: [.contentType: asset.type],
-                        body: ResponseBody(byteBuffer: ByteBuffer(bytes: asset.bytes)))
+                        body: Response.Body(byteBuffer: ByteBuffer(bytes: asset.bytes)))
                     response.headers[.cacheControl] = "public, max-age=31536000, immutable"
                     response.headers[.crossOriginResourcePolicy] = "same-origin"
                     return response

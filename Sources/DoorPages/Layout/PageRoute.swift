@@ -94,7 +94,7 @@ enum PageFields {
     static func page(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
         var response = Response(
             status: status, headers: [.contentType: "text/html; charset=utf-8"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: html.document)))
+            body: Response.Body(byteBuffer: ByteBuffer(string: html.document)))
         add(to: &response.headers)
         return response
     }

@@ -4,7 +4,7 @@ internal import DoorLive
 
 /// Goodput over time with its axes, and a band that shows the level.
 struct LinkPlot {
-    let history: DoorLive.LinkHistory
+    let history: DoorLive.LinkChart
     let now: Timestamp
 
     private static let left = 92.0
@@ -73,7 +73,7 @@ struct LinkPlot {
         return path.isEmpty ? "M0 0" : path
     }
 
-    private func band(_ level: DoorLive.LinkHistory.Level, until end: Timestamp) -> HTML {
+    private func band(_ level: DoorLive.LinkChart.Level, until end: Timestamp) -> HTML {
         let from = Self.left + Self.width * min(max(1 - (now - level.since).seconds / Self.hour, 0), 1)
         let to = Self.left + Self.width * min(max(1 - (now - end).seconds / Self.hour, 0), 1)
         return tag(

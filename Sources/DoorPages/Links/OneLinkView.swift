@@ -9,7 +9,7 @@ internal import Queue
 struct OneLinkView {
     let visit: Visit
     let link: LinkReport
-    let history: DoorLive.LinkHistory
+    let history: DoorLive.LinkChart
     let isPaused: Bool
 
     static func show(_ visit: Visit) async throws -> Response {
@@ -22,7 +22,7 @@ struct OneLinkView {
         var link = known ?? LinkReport(destination: name, level: .unknown)
         link.direction = direction
         let history =
-            visit.live.linkHistory[LiveLink(destination: name, direction: direction)] ?? DoorLive.LinkHistory()
+            visit.live.linkHistory[LiveLink(destination: name, direction: direction)] ?? DoorLive.LinkChart()
         return OneLinkView(visit: visit, link: link, history: history, isPaused: isPaused).response
     }
 

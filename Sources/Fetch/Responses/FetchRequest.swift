@@ -9,13 +9,13 @@ struct FetchRequest: Sendable, Equatable {
     var partition: String
     /// As sent, with the credential's, and without those of ``ConditionalRequest``.
     var headers: HeaderFields
-    var mode: FetchMode
+    var mode: FetchNetworkUse
     /// How long a response may have been stale to be used. Nil: the origin's statements apply, and any age
     /// while the origin cannot be reached. Zero: never stale.
     var maxStale: Duration?
 
     init(
-        url: String, partition: String = "", headers: HeaderFields = HeaderFields(), mode: FetchMode = .both,
+        url: String, partition: String = "", headers: HeaderFields = HeaderFields(), mode: FetchNetworkUse = .both,
         maxStale: Duration? = nil
     ) {
         self.url = url
@@ -27,7 +27,7 @@ struct FetchRequest: Sendable, Equatable {
 }
 
 /// When `fetch` asks the network: the payload's `mode`.
-enum FetchMode: String, Sendable, CaseIterable {
+enum FetchNetworkUse: String, Sendable, CaseIterable {
     /// Shows the stored response at once and asks, unless it is explicitly fresh.
     case both
     /// Asks always, and takes only an answer that the origin has just confirmed.
@@ -50,7 +50,7 @@ struct ConditionalRequest: Sendable, Equatable {
     /// Both validators, because some servers know only one (RFC 9110, section 13.1.3). A weak tag is right
     /// for If-None-Match.
     /// - Parameter stored: nil where there is nothing to validate.
-    init(validating stored: StoredResponse?, mode: FetchMode) {
+    init(validating stored: StoredResponse?, mode: FetchNetworkUse) {
         if let etag = stored?.etag { fields.append(HTTPField("If-None-Match", etag.text)) }
         if let date = stored?.lastModified { fields.append(HTTPField("If-Modified-Since", date)) }
         guard mode == .reload else { return }

@@ -16,7 +16,7 @@ internal import Transfers
 /// wrote it: another upload may have stored its file while this one was interrupted. So the last 16 KiB
 /// before the offset are read back and compared, if the destination returns them (206). Otherwise the length
 /// is trusted. Two uploads to one URL at the same time are not detected.
-struct ContentRangeLength: UploadDialect {
+struct ContentRangeLength: ResumptionDialect {
     /// Bytes before the offset that are compared with the source.
     private static let sample: Int64 = 16 << 10
 

@@ -109,7 +109,7 @@ enum ContentRangeSupport {
 
 /// `Content-Range` to a session URL. An empty `PUT` with `bytes */SIZE` is answered by 308 with
 /// `Range: bytes=0-41` for 42 bytes, and by 2xx when the file is complete.
-struct ContentRangeSession: UploadDialect {
+struct ContentRangeSession: ResumptionDialect {
     let messages: ContentRangeRequests
 
     var checkpoint: UploadCheckpoint.ResumePoint? { .contentRange(.session) }

@@ -23,7 +23,7 @@ struct ResumableUpload: Sendable {
 
     /// - Returns: how the upload ended at the destination.
     /// - Throws: ``CommandFailure``, or `CancellationError` where the task was cancelled during a request.
-    func run(_ dialect: some UploadDialect, _ start: Resumption.Start) async throws -> Outcome {
+    func run(_ dialect: some ResumptionDialect, _ start: Resumption.Start) async throws -> Outcome {
         let (execution, destination) = (requests.execution, requests.upload.to.destination)
         var dialect = dialect
         var resumption = Resumption(
@@ -62,7 +62,7 @@ struct ResumableUpload: Sendable {
     }
 
     /// Saves the checkpoint before the first byte leaves, so that any worker can resume the upload.
-    private func save(_ dialect: some UploadDialect, after answer: ResumptionAnswer) async throws {
+    private func save(_ dialect: some ResumptionDialect, after answer: ResumptionAnswer) async throws {
         guard case .holds = answer, let checkpoint = dialect.checkpoint else { return }
         try await requests.execution.save(checkpoint, of: source)
     }

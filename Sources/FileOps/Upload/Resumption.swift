@@ -230,7 +230,7 @@ enum ResumptionStep: Sendable {
     case fail(any Error)
 }
 
-/// The answer of a destination to a step of a resumable upload, as read by an ``UploadDialect``.
+/// The answer of a destination to a step of a resumable upload, as read by an ``ResumptionDialect``.
 enum ResumptionAnswer: Sendable {
     /// The destination holds this many bytes from the start.
     case holds(Int64, HTTPRecord)
@@ -260,7 +260,7 @@ enum ResumptionAnswer: Sendable {
 
 /// A protocol for resumable uploads: sends its requests and reads the answers. ``Resumption`` decides the
 /// steps.
-protocol UploadDialect: Sendable {
+protocol ResumptionDialect: Sendable {
     /// The state that another execution needs to resume the upload; nil before ``create()``.
     var checkpoint: UploadCheckpoint.ResumePoint? { get }
     /// Whether the file may be sent in several requests.

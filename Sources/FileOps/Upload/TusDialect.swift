@@ -25,7 +25,7 @@ internal import Transfers
 /// | 412 | all | another version of tus: final |
 /// | a smaller Tus-Max-Size | POST, 413 | final |
 /// | any other | all | as for every request, see ``HTTPVerdict`` |
-struct TusDialect: UploadDialect {
+struct TusDialect: ResumptionDialect {
     static let version = "1.0.0"
     /// How soon another execution may query a locked upload.
     static let lockedRetry: Duration = .seconds(5)

@@ -155,7 +155,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
 
         let width = Output.isTerminal ? Terminal.size.columns : Int.max
-        let relations = RelationRows(try queue.relations(), now: queue.now, columns: min(width, 1000)).lines
+        let relations = RelationText(try queue.relations(), now: queue.now, columns: min(width, 1000)).lines
         if !relations.isEmpty { Output.line("") }
         for line in relations { Output.line(line) }
         let workers = Self.table(try queue.workers())

@@ -84,7 +84,7 @@ protocol CopySource: AnyObject {
 }
 
 /// The store that a copy fills. It is refused by all programs until ``finish()``.
-protocol CopyTarget: AnyObject {
+protocol StoreCopyTarget: AnyObject {
     /// Without a password.
     var name: String { get }
     var store: String { get }

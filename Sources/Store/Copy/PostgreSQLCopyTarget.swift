@@ -6,7 +6,7 @@ internal import Host
 ///
 /// The locks end with their connection, and then another copy may begin. So each page asks for that connection first, and holds
 /// the mark of this copy, which another one has to replace before it removes rows.
-final class PostgreSQLCopyTarget: CopyTarget {
+final class PostgreSQLCopyTarget: StoreCopyTarget {
     let name: String
     var store: String { target.identity.store }
     let host: String?

@@ -9,7 +9,7 @@ internal import Synchronization
 #endif
 
 /// The store of a data directory that a copy fills, under all its locks.
-final class SQLiteCopyTarget: CopyTarget {
+final class SQLiteCopyTarget: StoreCopyTarget {
     /// Rows of a shard that wait for a transaction: a page of a server has rows of all shards, and a sync a shard and page
     /// would take most of the time.
     private struct Buffer {

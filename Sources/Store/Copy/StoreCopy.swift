@@ -61,7 +61,7 @@ package enum StoreCopy {
     }
 
     private static func run(
-        _ source: any CopySource, _ target: any CopyTarget, _ withoutUploads: Bool,
+        _ source: any CopySource, _ target: any StoreCopyTarget, _ withoutUploads: Bool,
         _ progress: (Progress) throws(StoreError) -> Void
     ) throws(StoreError) -> StoreCopyReport {
         try progress(Progress(kind: .commands, rows: 0, total: 0))
@@ -214,7 +214,7 @@ extension StoreCopy.Place {
     }
 
     func withTarget<Value>(
-        of source: any CopySource, _ body: (any CopyTarget) throws(StoreError) -> Value
+        of source: any CopySource, _ body: (any StoreCopyTarget) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         switch self {
         case .directory(let data): try body(SQLiteCopyTarget(data, of: source))

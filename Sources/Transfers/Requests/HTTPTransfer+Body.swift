@@ -55,7 +55,7 @@ extension HTTPTransfer {
     private func allowance() -> Int {
         let maxBytes = connection?.shortPiece ?? Self.chunkSizes.upperBound
         guard let rate = execution.pace.bytesPerSecond else { return maxBytes }
-        let wanted = Int(min(Int64(TokenBucket.portion), size - offset))
+        let wanted = Int(min(Int64(ByteBucket.portion), size - offset))
         let available = bucket.available(rate: rate, now: .now)
         if rate > 0, available >= wanted { return min(available, maxBytes) }
         execution.waitedForPace()

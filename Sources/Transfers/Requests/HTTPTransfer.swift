@@ -54,7 +54,7 @@ package final class HTTPTransfer: HTTPExchange, @unchecked Sendable {
     var chunksInTurn = 0
     var isReading = false
     var isFinished = false
-    var bucket = TokenBucket()
+    var bucket = ByteBucket()
     /// The reader is behind, or the pace permits no more bytes.
     private var isReadingPaused = false
     private var isReaderBehind = false

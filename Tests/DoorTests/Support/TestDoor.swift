@@ -13,7 +13,7 @@ struct TestDoor: Sendable {
 
     /// Runs a door for the time of `body`.
     static func run(
-        _ endpoints: [Endpoint] = TestEndpoints.all, authenticate: @escaping Dispatcher.Authenticate,
+        _ endpoints: [Endpoint] = TestEndpoints.all, authenticate: @escaping RequestDispatcher.Authenticate,
         _ body: (TestDoor) async throws -> Void
     ) async throws {
         var setup = configured(endpoints) { _ in }
@@ -38,7 +38,7 @@ struct TestDoor: Sendable {
     struct Setup {
         var endpoints: [Endpoint]
         var configuration = DoorServerConfiguration()
-        var authenticate: Dispatcher.Authenticate = { _ throws(Problem) in nil }
+        var authenticate: RequestDispatcher.Authenticate = { _ throws(Problem) in nil }
         var stillPermits: @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true }
         var observe: @Sendable (CompletedRequest) -> Void = { _ in }
 

@@ -63,14 +63,15 @@ enum TestEndpoints {
 
     static func text(_ text: String) -> Response {
         Response(
-            status: .ok, headers: [.contentType: "text/plain"], body: ResponseBody(byteBuffer: ByteBuffer(string: text))
+            status: .ok, headers: [.contentType: "text/plain"],
+            body: Response.Body(byteBuffer: ByteBuffer(string: text))
         )
     }
 
     private static func stream(parts: Int) -> Response {
         Response(
             status: .ok, headers: [.contentType: "text/plain"],
-            body: ResponseBody { writer in
+            body: Response.Body { writer in
                 for part in 1...parts { try await writer.write(ByteBuffer(string: "part \(part)\n")) }
                 try await writer.finish(nil)
             })
@@ -80,7 +81,7 @@ enum TestEndpoints {
     private static func endless() -> Response {
         Response(
             status: .ok,
-            body: ResponseBody { writer in
+            body: Response.Body { writer in
                 try await writer.write(ByteBuffer(string: "tick\n"))
                 try await Task.sleep(for: .seconds(3600))
                 try await writer.finish(nil)

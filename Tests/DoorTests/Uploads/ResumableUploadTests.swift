@@ -23,7 +23,7 @@ struct ResumableUploadTests {
     private static func patch(_ version: InteropVersion?, _ offset: Int, isComplete: Bool) -> HTTPFields {
         fields(
             version, isComplete: isComplete,
-            [.uploadOffset: "\(offset)", .contentType: MediaType.partialUpload])
+            [.uploadOffset: "\(offset)", .contentType: UploadMediaType.partialUpload])
     }
 
     /// Whether a response says that the upload is complete, in the field of the dialect and in no other.
@@ -244,7 +244,7 @@ struct ResumableUploadTests {
         fields[.contentType] = "application/octet-stream"
         let answer = try await client.send(.patch, created.path, fields, body: [1])
         #expect(answer.status == (isNeeded ? 415 : 201))
-        if isNeeded { #expect(answer[.acceptPatch] == MediaType.partialUpload) }
+        if isNeeded { #expect(answer[.acceptPatch] == UploadMediaType.partialUpload) }
     }
 
     @Test(
@@ -256,7 +256,7 @@ struct ResumableUploadTests {
     func `an append without a valid offset and completion is refused`(more: HTTPFields) async throws {
         let created = try await client.send(.post, "/uploads", Self.fields(.draft12, isComplete: false))
         var fields = more
-        fields[.contentType] = MediaType.partialUpload
+        fields[.contentType] = UploadMediaType.partialUpload
         fields[.uploadDraftInteropVersion] = "9"
         #expect(try await client.send(.patch, created.path, fields, body: [1]).status == 400)
         #expect(client.uploads.stored(try #require(created.id))?.offset == 0)

@@ -10,7 +10,7 @@ import Uploads
 struct TusUploadTests {
     private let client = UploadsClient()
     private static let version: HTTPFields = [.tusResumable: "1.0.0"]
-    private static let patch: HTTPFields = [.tusResumable: "1.0.0", .contentType: MediaType.tus]
+    private static let patch: HTTPFields = [.tusResumable: "1.0.0", .contentType: UploadMediaType.tus]
 
     private func fields(_ more: HTTPFields, _ base: HTTPFields = version) -> HTTPFields {
         var fields = base
@@ -98,7 +98,7 @@ struct TusUploadTests {
             ([.uploadLength: "5", .uploadMetadata: "route b3RoZXI="], 400),
             ([.uploadLength: "5", .uploadConcat: "x"], 400),
             ([.uploadLength: "5", .tusResumable: "0.2.2"], 412), ([.uploadLength: "5", .idempotencyKey: "a b"], 400),
-            ([.uploadLength: "5", .contentType: MediaType.tus, .uploadChecksum: "md4 YQ=="], 400),
+            ([.uploadLength: "5", .contentType: UploadMediaType.tus, .uploadChecksum: "md4 YQ=="], 400),
         ] as [(HTTPFields, Int)])
     func `a malformed creation is refused, and makes nothing`(more: HTTPFields, status: Int) async throws {
         let answer = try await create(more)

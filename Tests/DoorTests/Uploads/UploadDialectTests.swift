@@ -6,10 +6,14 @@ import Testing
 struct UploadDialectTests {
     @Test(
         arguments: [
-            ([.tusResumable: "1.0.0"], .tus), ([.tusResumable: "0.9"], .tus), ([.contentType: MediaType.tus], .tus),
+            ([.tusResumable: "1.0.0"], .tus), ([.tusResumable: "0.9"], .tus),
+            ([.contentType: UploadMediaType.tus], .tus),
             ([.tusResumable: "1.0.0", .uploadComplete: "?1"], .tus),
             ([.uploadDraftInteropVersion: "3", .uploadIncomplete: "?0"], .resumable(ResumableDialect(.draft01))),
-            ([.uploadDraftInteropVersion: "5", .contentType: MediaType.tus], .resumable(ResumableDialect(.draft03))),
+            (
+                [.uploadDraftInteropVersion: "5", .contentType: UploadMediaType.tus],
+                .resumable(ResumableDialect(.draft03))
+            ),
             ([.uploadDraftInteropVersion: "6"], .resumable(ResumableDialect(.draft04))),
             ([.uploadDraftInteropVersion: "8"], .resumable(ResumableDialect(.draft09))),
             ([.uploadDraftInteropVersion: "9"], .resumable(ResumableDialect(.draft12))),

@@ -57,7 +57,7 @@ struct UploadFuzzTests {
         let count = random.chance(0.3) ? bytes.count - offset : random.number(in: 0..<(bytes.count - offset + 1))
         let part = Array(bytes[offset..<(offset + count)])
         var fields = Self.fields(dialect, isLast: offset + count == bytes.count)
-        fields[.contentType] = dialect == .tus ? MediaType.tus : MediaType.partialUpload
+        fields[.contentType] = dialect == .tus ? UploadMediaType.tus : UploadMediaType.partialUpload
         fields[.uploadOffset] = "\(offset)"
         if random.chance(0.7) {
             fields[.contentLength] = "\(count)"
@@ -84,7 +84,7 @@ struct UploadFuzzTests {
         let values = [
             "1.0.0", "0", "1", "5", "-1", "?1", "?0", "3", "8", "9", "", "a YQ==", "sha1 YQ==", "partial",
             "final;/uploads/x",
-            "sha-256=:YQ==:", "sha-256=1", "\"k\"", MediaType.tus, MediaType.partialUpload,
+            "sha-256=:YQ==:", "sha-256=1", "\"k\"", UploadMediaType.tus, UploadMediaType.partialUpload,
             "multipart/form-data; boundary=b", "form-data; filename=a", "9223372036854775807", "99999999999999999999",
             "(", "é", ":", "\"",
         ]

@@ -19,7 +19,9 @@ struct UploadsAccessTests {
         try await client.send(.post, "/uploads", [.tusResumable: "1.0.0", .uploadLength: "5"])
     }
 
-    private static let patch: HTTPFields = [.tusResumable: "1.0.0", .contentType: MediaType.tus, .uploadOffset: "0"]
+    private static let patch: HTTPFields = [
+        .tusResumable: "1.0.0", .contentType: UploadMediaType.tus, .uploadOffset: "0",
+    ]
 
     @Test(
         arguments: [
@@ -152,8 +154,8 @@ struct UploadsAccessTests {
 
     @Test(
         arguments: [
-            [.tusResumable: "1.0.0", .contentType: MediaType.tus],
-            [.uploadComplete: "?1", .contentType: MediaType.partialUpload],
+            [.tusResumable: "1.0.0", .contentType: UploadMediaType.tus],
+            [.uploadComplete: "?1", .contentType: UploadMediaType.partialUpload],
         ] as [HTTPFields])
     func `a token that has lost the route does not complete the upload`(fields: HTTPFields) async throws {
         var client = client

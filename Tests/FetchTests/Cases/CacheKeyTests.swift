@@ -85,7 +85,9 @@ import Testing
     }
 
     @Test func `the unique key of a command depends on URL, partition and headers, and has 70 bytes`() {
-        func key(_ url: String, _ partition: String = "", _ headers: [(String, String)] = [], _ mode: FetchMode = .both)
+        func key(
+            _ url: String, _ partition: String = "", _ headers: [(String, String)] = [], _ mode: FetchNetworkUse = .both
+        )
             -> String
         {
             CacheKey.uniqueKey(

@@ -42,7 +42,7 @@ import Testing
         let fields = HeaderFields(headers)
         return FetchRequest(
             url: "http://origin.test/\(random.number(in: 0..<3))", partition: CachePartition.text(headers: fields),
-            headers: fields, mode: FetchMode.allCases.randomElement(using: &random) ?? .both,
+            headers: fields, mode: FetchNetworkUse.allCases.randomElement(using: &random) ?? .both,
             maxStale: random.chance(0.3) ? .seconds(random.number(in: 0..<30)) : nil)
     }
 

@@ -39,7 +39,7 @@ import Testing
         case refused
     }
 
-    private func kind(_ state: State, _ mode: FetchMode, maxStale: Duration? = nil) -> Kind {
+    private func kind(_ state: State, _ mode: FetchNetworkUse, maxStale: Duration? = nil) -> Kind {
         var request = Exchanges.request
         (request.mode, request.maxStale) = (mode, maxStale)
         switch CacheRules().decision(for: request, stored: state.response, now: Exchanges.now) {
@@ -116,7 +116,7 @@ import Testing
     // MARK: After a failure
 
     private func fallback(
-        _ state: State, _ failure: FetchFailure, _ mode: FetchMode = .both, maxStale: Duration? = nil
+        _ state: State, _ failure: FetchFailure, _ mode: FetchNetworkUse = .both, maxStale: Duration? = nil
     ) -> FetchFallback {
         var request = Exchanges.request
         (request.mode, request.maxStale) = (mode, maxStale)
@@ -127,8 +127,8 @@ import Testing
         if case .stored(let answer) = fallback { (true, answer.staleBecause) } else { (false, nil) }
     }
 
-    @Test(arguments: [FetchMode.both, .network]) func `offline, any age is shown unless the origin forbids it`(
-        _ mode: FetchMode
+    @Test(arguments: [FetchNetworkUse.both, .network]) func `offline, any age is shown unless the origin forbids it`(
+        _ mode: FetchNetworkUse
     ) {
         for (state, shown, because) in [
             (State.fresh, true, StaleReason?.none), (.guessed, true, nil), (.revalidating, true, .offline),

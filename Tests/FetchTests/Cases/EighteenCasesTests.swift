@@ -11,7 +11,7 @@ import Testing
     private let cache = SimulatedCache()
     private let url = "http://origin.test/a"
 
-    private func fetch(_ headers: [(String, String)] = [], mode: FetchMode = .both) -> SimulatedCache.Transcript {
+    private func fetch(_ headers: [(String, String)] = [], mode: FetchNetworkUse = .both) -> SimulatedCache.Transcript {
         let headers = HeaderFields(headers.map(HTTPField.init))
         return cache.fetch(
             FetchRequest(url: url, partition: CachePartition.text(headers: headers), headers: headers, mode: mode))

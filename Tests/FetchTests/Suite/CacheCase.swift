@@ -16,7 +16,7 @@ struct CacheCase: Sendable, CustomStringConvertible {
         var query = ""
         /// Of the request: `Foo: 1 | Bar: abc`.
         var request = ""
-        var mode = FetchMode.both
+        var mode = FetchNetworkUse.both
         var status = 200
         /// Of the origin's answer: `Cache-Control: max-age=2 | Date: @0`. `@` and a number stand for a date
         /// that many seconds from now.

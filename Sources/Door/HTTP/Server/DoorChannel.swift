@@ -13,7 +13,7 @@ internal import Synchronization
 struct DoorChannel: Sendable {
     struct Value: Sendable {
         /// Nil where the connection was refused.
-        let connection: Connection?
+        let connection: DoorConnection?
     }
 
     /// Names and values of `Upload-Metadata` are long: 64 of up to 4 KiB each.
@@ -23,7 +23,7 @@ struct DoorChannel: Sendable {
     private static let reserveHeaderTimeout: Duration = .seconds(2)
 
     let configuration: DoorServerConfiguration
-    let dispatcher: Dispatcher
+    let dispatcher: RequestDispatcher
     let hostCheck: HostCheck
     let forwarded: ForwardedAddress
     let limit: ConnectionLimit
@@ -36,7 +36,7 @@ struct DoorChannel: Sendable {
     private let basePath: [String]
 
     init(
-        _ configuration: DoorServerConfiguration, dispatcher: Dispatcher, maxConnections: Int,
+        _ configuration: DoorServerConfiguration, dispatcher: RequestDispatcher, maxConnections: Int,
         running: RunningRequests, statistics: DoorStatistics, logger: Logger,
         observe: @escaping @Sendable (CompletedRequest) -> Void
     ) {
@@ -99,7 +99,7 @@ struct DoorChannel: Sendable {
                     backPressureStrategy: .init(lowWatermark: 1, highWatermark: ReceiveBudget.partsPerConnection),
                     isOutboundHalfClosureEnabled: true))
             return Value(
-                connection: Connection(
+                connection: DoorConnection(
                     door: self, parts: parts, progress: progress, presence: presence,
                     isReserve: admission == .reserve))
         }
@@ -115,7 +115,7 @@ struct DoorChannel: Sendable {
     }
 
     /// - Parameter request: with the whole path.
-    func respond(to request: DoorRequest, head: RequestHead, isReserve: Bool) async -> Dispatcher.Answer {
+    func respond(to request: DoorRequest, head: RequestHead, isReserve: Bool) async -> RequestDispatcher.Answer {
         if head.target.isAsterisk {
             return .init(response: Response(status: .noContent, headers: [.allow: "GET, HEAD, OPTIONS"]))
         }

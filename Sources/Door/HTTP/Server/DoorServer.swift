@@ -14,7 +14,7 @@ package struct DoorServer: Service {
     private struct ShutdownExpired: Error {}
 
     private let configuration: DoorServerConfiguration
-    private let dispatcher: Dispatcher
+    private let dispatcher: RequestDispatcher
     private let logger: Logger
     private let listening = FirstValue<Int>()
     private let observe: @Sendable (CompletedRequest) -> Void
@@ -22,20 +22,20 @@ package struct DoorServer: Service {
 
     /// - Parameters:
     ///   - observe: called after each response, on the task of the connection: it must not block.
-    ///   - stillPermits: as in ``Dispatcher``.
+    ///   - stillPermits: as in ``RequestDispatcher``.
     ///   - authenticate: called for endpoints that need a token.
     package init(
         _ configuration: DoorServerConfiguration, endpoints: [Endpoint], logger: Logger,
         statistics: DoorStatistics = DoorStatistics(),
         observe: @escaping @Sendable (CompletedRequest) -> Void = { _ in },
         stillPermits: @escaping @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true },
-        authenticate: @escaping Dispatcher.Authenticate
+        authenticate: @escaping RequestDispatcher.Authenticate
     ) {
         self.configuration = configuration
         self.logger = logger
         self.statistics = statistics
         self.observe = observe
-        dispatcher = Dispatcher(
+        dispatcher = RequestDispatcher(
             endpoints, basePath: configuration.basePath, allowedOrigins: configuration.allowedOrigins, logger: logger,
             statistics: statistics, stillPermits: stillPermits, authenticate: authenticate)
     }

@@ -76,7 +76,7 @@ struct FieldParameters: Equatable {
 }
 
 /// The media types of the upload protocols.
-package enum MediaType {
+package enum UploadMediaType {
     static let tus = "application/offset+octet-stream"
     static let partialUpload = "application/partial-upload"
     static let form = "multipart/form-data"
@@ -93,9 +93,9 @@ package enum MediaType {
 }
 
 /// The file name in a `Content-Disposition` (RFC 6266). It is text, never a path.
-enum ContentDisposition {
+enum DispositionFileName {
     /// - Returns: `filename*` (RFC 8187), else `filename`; nil without either.
-    static func fileName(_ field: FieldParameters) -> String? {
+    static func read(_ field: FieldParameters) -> String? {
         if let extended = field["filename*"].flatMap(extendedText) { return extended }
         guard let plain = field["filename"] else { return nil }
         // Browsers send a quote as %22, and encode nothing else but line ends (HTML, multipart/form-data).

@@ -21,8 +21,8 @@ struct OriginRefusalsTests {
         func log(event: LogEvent) { lines.change { $0.append("\(event.message) \(event.metadata ?? [:])") } }
     }
 
-    private func dispatcher(_ lines: Shared<[String]>, _ statistics: DoorStatistics) -> Dispatcher {
-        Dispatcher(
+    private func dispatcher(_ lines: Shared<[String]>, _ statistics: DoorStatistics) -> RequestDispatcher {
+        RequestDispatcher(
             TestEndpoints.all, basePath: "", allowedOrigins: [],
             logger: Logger(label: "test") { _ in RecordingLog(lines: lines) }, statistics: statistics
         ) { _ throws(Problem) in nil }

@@ -4,7 +4,9 @@ import Testing
 
 struct RouteTableTests {
     private func match(_ path: [String], _ endpoints: String...) -> (path: String, parameters: [String: String])? {
-        RouteTable(endpoints.map { Endpoint($0, methods: [:]) }).match(path).map { ($0.endpoint.path, $0.parameters) }
+        EndpointTable(endpoints.map { Endpoint($0, methods: [:]) }).match(path).map {
+            ($0.endpoint.path, $0.parameters)
+        }
     }
 
     @Test func `a part in braces matches any part but an empty one`() {
@@ -30,7 +32,7 @@ struct RouteTableTests {
                 .post: .init(scopes: nil) { _ in TestEndpoints.text("second") },
                 .get: .init(scopes: nil) { _ in TestEndpoints.text("page") },
             ])
-        let found = try #require(RouteTable([first, second]).match(["uploads"])?.endpoint)
+        let found = try #require(EndpointTable([first, second]).match(["uploads"])?.endpoint)
         #expect(Set(found.methods.keys) == [.get, .post] && found.methods[.post]?.scopes == [.upload])
     }
 }

@@ -20,7 +20,7 @@ struct LastingResponseTests {
                     try await prepare(request)
                     return Response(
                         status: .ok,
-                        body: ResponseBody { writer in
+                        body: Response.Body { writer in
                             let part = ByteBuffer(repeating: 120, count: 16 << 10)
                             while true {
                                 try await writer.write(part)

@@ -16,7 +16,7 @@ struct ContentDispositionTests {
         ] as [(String, String?)])
     func `the file name is text, with or without quotes and character set`(field: String, name: String?) throws {
         let parameters = try #require(FieldParameters(field.utf8))
-        #expect(ContentDisposition.fileName(parameters) == name)
+        #expect(DispositionFileName.read(parameters) == name)
     }
 
     @Test(arguments: ["", ";", "a; =b", "a; b", "a; b=\"c", "a; b=\"c\"d", "a; b c=d"])

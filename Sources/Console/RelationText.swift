@@ -1,7 +1,7 @@
 package import Commands
 
 /// The lines of flows, batches, ordering keys and schedules. Pure.
-package struct RelationRows {
+package struct RelationText {
     private let overview: RelationOverview
     private let now: Timestamp
     private let columns: Int

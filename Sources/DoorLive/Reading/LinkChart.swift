@@ -13,7 +13,7 @@ package struct LiveLink: Sendable, Hashable {
 }
 
 /// The last hour of a link.
-package struct LinkHistory: Sendable, Equatable {
+package struct LinkChart: Sendable, Equatable {
     /// Bytes per second.
     package var goodput = LiveSeries()
     /// When each level began, the oldest first; at most an hour back.
@@ -38,7 +38,7 @@ package struct LinkHistories: Sendable {
     private static let length: Duration = .seconds(3600)
     private static let unknown = "unknown"
 
-    package private(set) var links: [LiveLink: LinkHistory] = [:]
+    package private(set) var links: [LiveLink: LinkChart] = [:]
     private var seenAt: [LiveLink: Timestamp] = [:]
 
     package init() {}
@@ -52,7 +52,7 @@ package struct LinkHistories: Sendable {
             let name = isHeard ? report.level.name : Self.unknown
             guard links[link]?.levels.last?.name != name else { continue }
             let began = isHeard && links[link] == nil ? report.since ?? now : now
-            links[link, default: LinkHistory()].levels.append(.init(since: min(began, now), name: name))
+            links[link, default: LinkChart()].levels.append(.init(since: min(began, now), name: name))
         }
         prune(now)
     }

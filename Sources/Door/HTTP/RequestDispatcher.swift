@@ -4,7 +4,7 @@ package import Logging
 
 /// Answers requests: finds the endpoint, checks origin and permission, and calls the handler. Every error becomes a
 /// problem document.
-package struct Dispatcher: Sendable {
+package struct RequestDispatcher: Sendable {
     /// Finds the principal of a request.
     /// - Returns: nil where the request has no credentials.
     /// - Throws: ``Problem`` where it has some that are not valid.
@@ -18,7 +18,7 @@ package struct Dispatcher: Sendable {
         package var principal: Principal?
     }
 
-    private let routes: RouteTable
+    private let routes: EndpointTable
     private let basePath: String
     private let originCheck: OriginCheck
     private let originRefusals: OriginRefusals
@@ -37,7 +37,7 @@ package struct Dispatcher: Sendable {
         stillPermits: @escaping @Sendable (Principal, Set<Scope>, HTTPFields) async -> Bool = { _, _, _ in true },
         authenticate: @escaping Authenticate
     ) {
-        routes = RouteTable(endpoints)
+        routes = EndpointTable(endpoints)
         self.basePath = basePath
         originCheck = OriginCheck(allowedOrigins: allowedOrigins)
         originRefusals = OriginRefusals(statistics: statistics, logger: logger)

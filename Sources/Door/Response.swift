@@ -6,12 +6,12 @@ package struct Response: Sendable {
     package var status: HTTPResponse.Status
     /// Without the fields of the framing, which the connection writes.
     package var headers: HTTPFields
-    package var body: ResponseBody
+    package var body: Body
 
     /// - Parameters:
     ///   - headers: default: none.
     ///   - body: default: empty.
-    package init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: ResponseBody = ResponseBody()) {
+    package init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: Body = Body()) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 }
@@ -25,35 +25,37 @@ package protocol ResponseBodyWriter {
     consuming func finish(_ trailers: HTTPFields?) async throws
 }
 
-/// The bytes of a response, which may come for as long as the client listens.
-package struct ResponseBody: Sendable {
-    /// Nil where it is not known before the end: the body is chunked.
-    package let contentLength: Int?
-    private let send: @Sendable (any ResponseBodyWriter) async throws -> Void
+extension Response {
+    /// The bytes of a response, which may come for as long as the client listens.
+    package struct Body: Sendable {
+        /// Nil where it is not known before the end: the body is chunked.
+        package let contentLength: Int?
+        private let send: @Sendable (any ResponseBodyWriter) async throws -> Void
 
-    /// No bytes.
-    package init() { self.init(byteBuffer: ByteBuffer()) }
+        /// No bytes.
+        package init() { self.init(byteBuffer: ByteBuffer()) }
 
-    package init(byteBuffer buffer: ByteBuffer) {
-        contentLength = buffer.readableBytes
-        send = { writer in
-            var writer = writer
-            try await writer.write(buffer)
-            try await writer.finish(nil)
+        package init(byteBuffer buffer: ByteBuffer) {
+            contentLength = buffer.readableBytes
+            send = { writer in
+                var writer = writer
+                try await writer.write(buffer)
+                try await writer.finish(nil)
+            }
         }
-    }
 
-    /// A body of unknown length.
-    /// - Parameter body: writes its parts. It is ended where `body` has not.
-    package init(_ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) {
-        contentLength = nil
-        send = { writer in
-            var writer = writer
-            try await body(&writer)
+        /// A body of unknown length.
+        /// - Parameter body: writes its parts. It is ended where `body` has not.
+        package init(_ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) {
+            contentLength = nil
+            send = { writer in
+                var writer = writer
+                try await body(&writer)
+            }
         }
-    }
 
-    package func write(_ writer: any ResponseBodyWriter) async throws { try await send(writer) }
+        package func write(_ writer: any ResponseBodyWriter) async throws { try await send(writer) }
+    }
 }
 
 /// The bytes of a request, as they come. The connection reads no more of them than are asked for.

@@ -7,7 +7,7 @@ internal import NIOHTTP1
 internal import Synchronization
 
 /// One connection: reads its requests and writes their responses, one after the other.
-struct Connection: Sendable {
+struct DoorConnection: Sendable {
     private enum Next {
         case request
         /// Ends the output, and waits a moment for the client to do the same.

@@ -2,7 +2,7 @@ import Glibc
 internal import Host
 
 /// Where a socket binds or connects.
-package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
+package struct SocketEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The longest path of a Unix domain socket in bytes: `sun_path` less its final zero.
     package static let maximumPathLength = 107
 
@@ -21,8 +21,8 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A Unix domain socket at `path`, which may have 107 bytes (checked by `bind` and `connect`).
-    package static func ipc(path: String) -> Endpoint {
-        Endpoint(address: "ipc://\(path)", path: path)
+    package static func ipc(path: String) -> SocketEndpoint {
+        SocketEndpoint(address: "ipc://\(path)", path: path)
     }
 
     /// A Unix domain socket named `name` in an open directory, whatever the length of that directory's own
@@ -30,20 +30,20 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     ///
     /// The descriptor must stay open as long as the socket: libzmq uses the path again at each reconnect and
     /// at close.
-    package static func ipc(directoryDescriptor: CInt, name: String) -> Endpoint {
+    package static func ipc(directoryDescriptor: CInt, name: String) -> SocketEndpoint {
         ipc(path: "/proc/self/fd/\(directoryDescriptor)/\(name)")
     }
 
     /// - Parameter port: 0 lets the system choose one; `Socket.lastEndpoint` tells it. Choose fixed ports
     ///   below 32768: a connecting socket that hits itself on an ephemeral port never reconnects (libzmq
     ///   4588, until 4.3.5).
-    package static func tcp(host: String, port: UInt16) -> Endpoint {
-        Endpoint(address: "tcp://\(host):\(port)")
+    package static func tcp(host: String, port: UInt16) -> SocketEndpoint {
+        SocketEndpoint(address: "tcp://\(host):\(port)")
     }
 
     /// Within one context only.
-    package static func inproc(_ name: String) -> Endpoint {
-        Endpoint(address: "inproc://\(name)")
+    package static func inproc(_ name: String) -> SocketEndpoint {
+        SocketEndpoint(address: "inproc://\(name)")
     }
 
     func checkLength() throws(ZeroMQError) {
@@ -77,7 +77,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 package struct BoundFiles: Sendable {
     private struct Entry: Sendable {
         weak var transport: (any MessageTransport)?
-        var endpoint: Endpoint
+        var endpoint: SocketEndpoint
         /// Nil where the file was gone right after the bind.
         var identity: FileIdentity?
     }
@@ -89,7 +89,7 @@ package struct BoundFiles: Sendable {
     package var isEmpty: Bool { entries.isEmpty }
 
     /// Binds a socket to an `ipc` endpoint.
-    package mutating func bind(_ socket: borrowing Socket, _ endpoint: Endpoint) throws(ZeroMQError) {
+    package mutating func bind(_ socket: borrowing Socket, _ endpoint: SocketEndpoint) throws(ZeroMQError) {
         let transport = socket.checked()
         try transport.bind(endpoint)
         entries.removeAll { $0.transport == nil || $0.endpoint == endpoint }
@@ -112,7 +112,7 @@ package struct BoundFiles: Sendable {
         return paths
     }
 
-    private static func identity(_ endpoint: Endpoint) -> FileIdentity? {
+    private static func identity(_ endpoint: SocketEndpoint) -> FileIdentity? {
         endpoint.path.flatMap { FileIdentity(at: $0, followsLinks: false) }
     }
 }
