@@ -24,7 +24,7 @@ final class PagesRig: Sendable {
     let token: AccessToken
     let endpoints: [Endpoint]
     private let authenticator: Authenticator
-    private let dispatcher: Dispatcher
+    private let dispatcher: RequestDispatcher
     private let basePath: String
     /// The cookie of the session, as a browser keeps it.
     let cookie = Mutex<String?>(nil)
@@ -39,7 +39,7 @@ final class PagesRig: Sendable {
         self.authenticator = authenticator
         self.endpoints = endpoints
         self.basePath = basePath
-        dispatcher = Dispatcher(endpoints, basePath: basePath, allowedOrigins: [], logger: logger) {
+        dispatcher = RequestDispatcher(endpoints, basePath: basePath, allowedOrigins: [], logger: logger) {
             request throws(Problem) in
             try await authenticator.authenticate(request.fields, client: request.client)
         }

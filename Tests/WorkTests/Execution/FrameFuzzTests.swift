@@ -18,7 +18,7 @@ import Wire
         var random = SeededRandom(seed: seed)
         var slots = SlotScheduler(concurrency: 4)
         var paces = PaceTable()
-        var bucket = TokenBucket()
+        var bucket = ByteBucket()
         var now = MonotonicTime.zero
         let destination = Destination(scheme: "http", host: "a", port: 80)
         var command = Command(id: CommandID(high: 1, low: 1), type: "noop", destination: destination, createdAt: .zero)
