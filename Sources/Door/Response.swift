@@ -4,7 +4,7 @@ package import NIOCore
 /// The answer of a handler.
 package struct Response: Sendable {
     package var status: HTTPResponse.Status
-    /// Without the fields of the framing, which the connection writes.
+    /// `Content-Length` is that of the body, unless it was given: the answer to HEAD has the length of the answer to GET.
     package var headers: HTTPFields
     package var body: Body
 
@@ -13,12 +13,15 @@ package struct Response: Sendable {
     ///   - body: default: empty.
     package init(status: HTTPResponse.Status, headers: HTTPFields = [:], body: Body = Body()) {
         (self.status, self.headers, self.body) = (status, headers, body)
+        if let length = body.contentLength, headers[.contentLength] == nil {
+            self.headers[.contentLength] = String(length)
+        }
     }
 }
 
 /// Writes the parts of a body. A write returns when the connection has room for the next one.
 package protocol ResponseBodyWriter {
-    /// - Throws: where the client is gone, and where the body has more bytes than it has announced.
+    /// - Throws: if the client is gone, or the body has more bytes than it has announced.
     mutating func write(_ buffer: ByteBuffer) async throws
     /// Ends the body.
     /// - Parameter trailers: fields behind a chunked body; nil: none.
@@ -28,7 +31,7 @@ package protocol ResponseBodyWriter {
 extension Response {
     /// The bytes of a response, which may come for as long as the client listens.
     package struct Body: Sendable {
-        /// Nil where it is not known before the end: the body is chunked.
+        /// Nil if it is not known before the end: the body is chunked.
         package let contentLength: Int?
         private let send: @Sendable (any ResponseBodyWriter) async throws -> Void
 
@@ -45,7 +48,7 @@ extension Response {
         }
 
         /// A body of unknown length.
-        /// - Parameter body: writes its parts. It is ended where `body` has not.
+        /// - Parameter body: writes its parts. The connection ends it if `body` has not.
         package init(_ body: @escaping @Sendable (inout any ResponseBodyWriter) async throws -> Void) {
             contentLength = nil
             send = { writer in
