@@ -76,6 +76,7 @@ import Testing
         for _ in RandomRounds("YAML positions", 500...3000) {
             let text = mutated(Array(Self.seeds[random.number(in: 0..<2)].utf8), &random)
             if let value = try? YAMLText.parse(text) { #expect(count(value) == count(value.value)) }
+            if let value = try? YAMLText.parseConfiguration(text) { #expect(count(value) == count(value.value)) }
         }
     }
 

@@ -73,6 +73,35 @@ import Testing
         #expect(value.members?.map(\.position.line) == [1, 2, 6])
     }
 
+    @Test func `a configuration keeps the texts of its scalars`() throws {
+        func texts(_ text: String) throws -> [String?]? {
+            try YAMLText.parseConfiguration(Array("a: [\(text)]".utf8))?.members?.first?.value.elements?.map(\.text)
+        }
+        for text in ["0123", "1.50", "1e3", "0x1F", "TRUE", "null", "+5", "plain", "18446744073709551616", "1.0"] {
+            #expect(try texts("\(text), '\(text)', \"\(text)\", &n \(text), *n") == Array(repeating: text, count: 5))
+        }
+        #expect(try texts("~, '', \"\", !!null '', '~', \"a\\tb\", 'it''s'") == ["", "", "", "", "~", "a\tb", "it's"])
+        #expect(try texts("[1], {b: 1}") == [nil, nil])
+        let aliases = try YAMLText.parseConfiguration(Array("a: &x {p: [01, 2]}\nb: 03\nc: *x\n".utf8))
+        let repeated = try aliases?.at(JSONPointer("/c/p"))?.elements?.map(\.text)
+        #expect(repeated == ["01", "2"])
+        #expect(try aliases?.at(JSONPointer("/b"))?.text == "03")
+        // A text that is not a configuration has those of its values.
+        #expect(try YAMLText.parse(Array("[01, 1.50, x, ~]".utf8)).elements?.map(\.text) == ["1", "1.5", "x", ""])
+    }
+
+    @Test func `a configuration is YAML also in braces, and may have no value`() throws {
+        let flow = try YAMLText.parseConfiguration(Array("{a: 1, # one\n b: [x]}\n".utf8))
+        #expect(flow?.value.text == #"{"a":1,"b":["x"]}"#)
+        #expect(try flow?.at(JSONPointer("/b"))?.position.line == 2)
+        for text in ["", " \n", "\u{FEFF}", "# only a comment\n", "---\n", "~"] {
+            #expect(try YAMLText.parseConfiguration(Array(text.utf8)) == nil, "\(text)")
+        }
+        let error = #expect(throws: SourceError.self) { try YAMLText.parseConfiguration(Array("{a: 1,\n a: 2}".utf8)) }
+        #expect(error?.position == SourcePosition(line: 2, column: 2))
+        #expect(error?.problem == "the key “a” occurs twice in one mapping")
+    }
+
     @Test func `JSON has positions too`() throws {
         let text = "\u{FEFF} {\"a\" : [1, \"x\\\"]\",\n  {\"ä\":null, \"d\":[] }],\n\"e\":{}, \"f\" :-1.5e3}\n"
         let value = try YAMLText.parse(Array(text.utf8))

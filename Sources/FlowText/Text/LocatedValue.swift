@@ -21,6 +21,13 @@ package struct LocatedValue: Sendable {
         self.index = index
     }
 
+    /// The text of a scalar after YAML has removed its quotes; “~” and a value that is left out are the empty text. Nil for
+    /// an array and an object.
+    ///
+    /// ``YAMLText/parseConfiguration(_:)`` keeps the text of the document: `0123`, `1.50`, `TRUE`. For a value of
+    /// ``YAMLText/parse(_:)`` it is that of the JSON value: `123`, `1.5`, `true`.
+    package var text: String? { map.texts[index] ?? SourceMap.text(of: value) }
+
     /// The first character of the value.
     package var position: SourcePosition { map.entries[index].position }
 
@@ -100,6 +107,23 @@ struct SourceMap: Sendable {
     }
 
     private(set) var entries: [Entry] = []
+    /// The texts of scalars, by the indices of their entries, where ``text(of:)`` differs.
+    private(set) var texts: [Int: String] = [:]
+
+    /// The text of a scalar in the form of its JSON value; nil for an array and an object.
+    static func text(of value: JSONValue) -> String? {
+        switch value {
+        case .string(let text): text
+        case .null: ""
+        case .array, .object: nil
+        case .bool, .integer, .number, .decimal: value.text
+        }
+    }
+
+    /// Keeps the text of a scalar as the document has it.
+    mutating func keep(_ text: String, of value: JSONValue, at index: Int) {
+        if !(Self.text(of: value)?.utf8.elementsEqual(text.utf8) ?? true) { texts[index] = text }
+    }
 
     /// Begins a value. Its ``close(_:)`` follows the values in it.
     /// - Returns: the index of the entry.
@@ -116,6 +140,8 @@ struct SourceMap: Sendable {
         entries.append(contentsOf: entries[range])
         entries[first] = Entry(position, name: name ?? position)
         entries[first].count = Int32(clamping: range.count)
+        guard !texts.isEmpty else { return }
+        for index in range { texts[first + index - range.lowerBound] = texts[index] }
     }
 
     /// The index of the entry after a value and all values in it.

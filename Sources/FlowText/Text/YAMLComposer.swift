@@ -35,11 +35,18 @@ struct YAMLComposer {
     private var map = SourceMap()
     private var root: JSONValue?
     private var foundDocument = false
+    private let keepsTexts: Bool
 
+    private init(keepsTexts: Bool) { self.keepsTexts = keepsTexts }
+
+    /// - Parameter keepsTexts: whether ``LocatedValue/text`` is the text of the document. It takes some 60 bytes for each
+    ///   scalar whose JSON value has another form.
     /// - Returns: nil for a text without a document.
-    static func compose(_ text: UnsafeBufferPointer<UInt8>) throws(SourceError) -> LocatedValue? {
+    static func compose(
+        _ text: UnsafeBufferPointer<UInt8>, keepsTexts: Bool = false
+    ) throws(SourceError) -> LocatedValue? {
         let reader = try YAMLEventReader(text)
-        var composer = YAMLComposer()
+        var composer = YAMLComposer(keepsTexts: keepsTexts)
         while true {
             let event = try reader.next()
             if case .streamEnd = event.kind { break }
@@ -60,6 +67,8 @@ struct YAMLComposer {
             if awaitsName { return try addName(text, isPlain: isPlain, event) }
             let value = try Self.value(of: text, isPlain: isPlain, event)
             let entry = map.open(event.position, name: frames.last?.name?.position)
+            // “~” stands for no text.
+            if keepsTexts, value != .null || text != "~" { map.keep(text, of: value, at: entry) }
             finish(value, entry: entry, height: 0, anchor: event.anchor)
         case .sequence: try open(isMapping: false, "seq", event)
         case .mapping: try open(isMapping: true, "map", event)

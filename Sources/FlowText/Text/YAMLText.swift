@@ -22,6 +22,18 @@ package enum YAMLText {
         }
     }
 
+    /// Reads a configuration, which is one document of YAML also where it starts with “{”, and keeps the texts of its scalars
+    /// (``LocatedValue/text``).
+    /// - Returns: nil for a text without a value: an empty one, or one with only comments.
+    /// - Throws: ``SourceError`` as ``parse(_:)``, but not for an empty text.
+    package static func parseConfiguration(_ text: [UInt8]) throws(SourceError) -> LocatedValue? {
+        try withText(text) { (text) throws(SourceError) in
+            // libyaml does not accept a text without memory.
+            guard !text.isEmpty, let value = try YAMLComposer.compose(text, keepsTexts: true) else { return nil }
+            return value.value == .null ? nil : value
+        }
+    }
+
     /// Reads a text that must be JSON.
     /// - Parameter line: the number of its first line, for positions.
     static func parseJSON(_ text: [UInt8], line: Int) throws(SourceError) -> LocatedValue {
@@ -31,9 +43,9 @@ package enum YAMLText {
     static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 
     /// Skips a byte order mark and checks the length.
-    private static func withText(
-        _ text: [UInt8], _ read: (UnsafeBufferPointer<UInt8>) throws(SourceError) -> LocatedValue
-    ) throws(SourceError) -> LocatedValue {
+    private static func withText<Value>(
+        _ text: [UInt8], _ read: (UnsafeBufferPointer<UInt8>) throws(SourceError) -> Value
+    ) throws(SourceError) -> Value {
         guard text.count <= maxBytes else {
             throw SourceError(
                 position: nil, problem: "the text has \(text.count) bytes, and at most \(maxBytes) are possible")
