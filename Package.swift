@@ -55,7 +55,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -80,7 +79,7 @@ let package = Package(
         module("Host", ["CLinux"]),
         module("ZeroMQ", ["CZeroMQ", "CLinux", "Host"]),
         module("Commands"),
-        module("Settings", ["Commands", .product(name: "Configuration", package: "swift-configuration")]),
+        module("Settings", ["Commands", "FlowText"]),
         // Not “Network”: dependencies ask `canImport(Network)`, mean Apple's, and would find this one.
         .target(
             name: "NetworkControl", dependencies: ["Commands", "Settings", "Host"],
@@ -268,8 +267,6 @@ let package = Package(
                 "DoorAPI", "DoorLive", "DoorMetrics", "DoorPages", "Telemetry", "Uploads", "UploadSpool", log,
                 lifecycle, signals,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: swiftSettings, linkerSettings: lean),
         .executableTarget(
@@ -336,7 +333,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "Operations", "Commands", "Host", "Store", "CLinux", "CZlib", "TestOrder", "Wire",
+                "Operations", "Commands", "FlowText", "Host", "Settings", "Store", "CLinux", "CZlib", "TestOrder",
+                "Wire",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -357,12 +355,11 @@ let package = Package(
         tests("Host", ["Host", "TestSupport"]),
         tests("ZeroMQ", ["ZeroMQ", "Host", "TestSupport"]),
         tests("Commands", ["Commands", "TestSupport"]),
-        tests("Settings", ["Settings", .product(name: "Configuration", package: "swift-configuration")]),
+        tests("Settings", ["Settings", "Commands", "FlowText", "TestSupport"]),
         .testTarget(
             name: "NetworkControlTests",
             dependencies: [
                 "NetworkControl", "Commands", "Host", "Settings", "TestSupport",
-                .product(name: "Configuration", package: "swift-configuration"),
             ],
             swiftSettings: swiftSettings),
         tests("Wire", ["Wire", "Commands", "TestSupport"]),
@@ -370,7 +367,6 @@ let package = Package(
             "HTTPClient",
             [
                 "HTTPClient", "Commands", "Host", "Settings", "TestSupport",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -386,7 +382,6 @@ let package = Package(
                 "Coordination", "RouteProbe", "Commands", "Host", "Membership", "NetworkControl", "Store", "Wire",
                 "ZeroMQ",
                 "TestSupport", lifecycle, log,
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         // A process that has a role of an installation, and may be killed.
         .executableTarget(
@@ -416,7 +411,6 @@ let package = Package(
             [
                 "Operations", "CLinux", "Commands", "Fetch", "FileOps", "HTTPClient", "Host", "S3", "Settings", "Store",
                 "Transfers", "TestSupport",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -434,7 +428,6 @@ let package = Package(
             [
                 "Operations", "CLinux", "Commands", "Exec", "Host", "Settings", "Transfers", "ExecTestWorker",
                 "TestSupport",
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests(
             "Webhook",
@@ -448,7 +441,6 @@ let package = Package(
             [
                 "Operations", "BuiltIn", "Commands", "Fetch", "FileOps", "HTTPClient", "Settings", "Sync",
                 "Transfers", "TestSupport",
-                .product(name: "Configuration", package: "swift-configuration"),
             ]),
         tests("Supervision", ["Supervision", "Host", "TestSupport"]),
         tests(

@@ -1,32 +1,59 @@
 package import Commands
-package import Configuration
+package import FlowText
 
-/// Reads values strictly. An unusable value is an error that names the key, where the library's own methods
-/// fall back to the default. Remembers the keys that were read, so that an unknown key can be refused.
+/// Reads the settings of `sluice.yaml`, over which the variables of the environment lie.
+///
+/// A value that cannot be used is an error that names its key, and never replaced by the default. The reader remembers the keys
+/// that were read, so that an unknown key can be refused.
 package struct SettingsReader {
-    private let configuration: ConfigReader
-    private var known: Set<String> = []
+    /// The name of the file, for errors.
+    private let file: String
+    /// The keys and sections of the file by their paths, without those of other readers.
+    private var keys: [[String]: LocatedValue.Member] = [:]
+    private let variables: [String: String]
+    /// The paths that were read, by their names.
+    private var known: [String: [String]] = [:]
 
-    /// - Parameter configuration: with the environment, below `sluice`, in front of the file.
-    package init(_ configuration: ConfigReader) { self.configuration = configuration }
-
-    package mutating func text(_ path: [String]) throws(SettingsError) -> String? {
-        let name = remember(path)
-        let key = ConfigKey(path)
-        if let text = configuration.string(forKey: key) { return text }
-        guard configuration.stringArray(forKey: key) == nil else {
-            throw SettingsError(key: name, problem: "takes one value, not a list")
-        }
-        return nil
+    /// - Parameters:
+    ///   - tree: the file, as ``FlowText/YAMLText/parseConfiguration(_:)`` reads it; nil without one.
+    ///   - file: its name, for errors.
+    ///   - variables: of the environment, by their names.
+    ///   - others: keys of the first level that have another reader.
+    package init(
+        _ tree: LocatedValue?, file: String, variables: [String: String], without others: Set<String> = []
+    ) {
+        self.file = file
+        self.variables = variables
+        for member in tree?.members ?? [] where !others.contains(member.name) { add(member, below: []) }
     }
 
-    package mutating func list(_ path: [String]) throws(SettingsError) -> [String] {
+    /// Recurses at most 64 times, which is the limit of the parser.
+    private mutating func add(_ member: LocatedValue.Member, below section: [String]) {
+        let path = section + [member.name]
+        keys[path] = member
+        for inner in member.value.members ?? [] { add(inner, below: path) }
+    }
+
+    /// - Returns: nil where the key is absent.
+    /// - Throws: ``SettingsError`` for a list.
+    package mutating func text(_ path: [String]) throws(SettingsError) -> String? {
         let name = remember(path)
-        let key = ConfigKey(path)
-        // An empty variable is a list with one empty name.
-        if let list = configuration.stringArray(forKey: key) { return list.filter { !$0.isEmpty } }
-        guard let text = configuration.string(forKey: key), !text.isEmpty else { return [] }
-        throw SettingsError(key: name, problem: "takes a list such as [\(text)]")
+        if let variable = variables[Self.variable(name)] { return variable }
+        guard let value = keys[path]?.value else { return nil }
+        guard value.elements == nil else { throw SettingsError(key: name, problem: "takes one value, not a list") }
+        return value.text
+    }
+
+    /// A list; that of a variable is separated by commas. Empty elements are left out.
+    /// - Returns: an empty list where the key is absent.
+    /// - Throws: ``SettingsError`` for a text, and for an element that is not a plain value.
+    package mutating func list(_ path: [String]) throws(SettingsError) -> [String] {
+        switch try textOrList(path) {
+        case nil, .text(""): return []
+        case .list(let list): return list
+        case .text(let text):
+            throw SettingsError(key: path.joined(separator: "."), problem: "takes a list such as [\(text)]")
+        }
     }
 
     /// A value that may be one text or a list.
@@ -35,10 +62,29 @@ package struct SettingsReader {
         case list([String])
     }
 
+    /// As ``list(_:)``, for a key that may also have one text in the file. A variable is always a list.
+    /// - Returns: nil where the key is absent.
+    /// - Throws: ``SettingsError`` for an element that is not a plain value.
     package mutating func textOrList(_ path: [String]) throws(SettingsError) -> TextOrList? {
-        _ = remember(path)
-        if let list = configuration.stringArray(forKey: ConfigKey(path)) { return .list(list.filter { !$0.isEmpty }) }
-        return try text(path).map { .text($0) }
+        let name = remember(path)
+        if let variable = variables[Self.variable(name)] {
+            return .list(
+                variable.split(separator: ",").compactMap { part in
+                    guard let first = part.firstIndex(where: { !$0.isWhitespace }),
+                        let last = part.lastIndex(where: { !$0.isWhitespace })
+                    else { return nil }
+                    return String(part[first...last])
+                })
+        }
+        guard let elements = keys[path]?.value.elements else { return keys[path]?.value.text.map { .text($0) } }
+        var texts: [String] = []
+        for element in elements {
+            guard let text = element.text else {
+                throw SettingsError(key: name, problem: "takes a list of plain values")
+            }
+            if !text.isEmpty { texts.append(text) }
+        }
+        return .list(texts)
     }
 
     /// - Parameters:
@@ -56,7 +102,7 @@ package struct SettingsReader {
 
     private mutating func remember(_ path: [String]) -> String {
         let name = path.joined(separator: ".")
-        known.insert(name)
+        known[name] = path
         return name
     }
 
@@ -120,14 +166,18 @@ package struct SettingsReader {
     // MARK: Keys
 
     /// Call it when all keys have been read.
-    ///
-    /// - Parameters:
-    ///   - keys: the keys of the file, for example `network.level.good.limit`.
-    ///   - emptySections: keys without a value, for example `network`.
-    /// - Throws: ``SettingsError`` for the first key that was not read; its problem names the others.
-    package func refuseUnknown(_ keys: [String], emptySections: [String] = []) throws(SettingsError) {
-        let empty = emptySections.filter { names(below: $0.split(separator: ".")[...]).isEmpty }
-        let unknown = (keys + empty).filter { !known.contains($0) }.sorted()
+    /// - Throws: ``SettingsError`` for the first key of the file that was not read; its problem names the others.
+    package func refuseUnknown() throws(SettingsError) {
+        let unknown = keys.compactMap { path, member -> String? in
+            let name = path.joined(separator: ".")
+            guard known[name] != path else { return nil }
+            let isSection = member.value.members != nil
+            guard member.value.text == "" || member.value.members?.isEmpty == true else {
+                return isSection ? nil : name
+            }
+            // An empty section is known by its keys.
+            return path.count == 1 && names(below: [member.name[...]]).isEmpty ? name : nil
+        }.sorted()
         guard let key = unknown.first else { return }
         let others = unknown.dropFirst()
         var problem = problem(ofUnknown: key)
@@ -139,23 +189,27 @@ package struct SettingsReader {
     }
 
     private func problem(ofUnknown key: String) -> String {
+        if let meant = known[key], let name = meant.last {
+            let section = meant.dropLast().joined(separator: ".")
+            return "is not known, because its name has a dot; write “\(name)” inside of the section “\(section)”"
+        }
         let path = key.split(separator: ".", omittingEmptySubsequences: false)
         // A named section: `destination.media` belongs to the list `destinations`.
         let list = "\(path[0])s"
-        if known.contains(list), path.count > 1, names(below: path.prefix(2)).isEmpty {
+        if known[list] != nil, path.count > 1, names(below: path.prefix(2)).isEmpty {
             return "its section has a name that is not in the list \(list)"
         }
         // The names that may follow the longest known part of the key.
         let length = (0..<path.count).reversed().first { !names(below: path.prefix($0)).isEmpty } ?? 0
         let choices = names(below: path.prefix(length))
-        if let near = NearestName.find(key, among: known.sorted()) { return "is not known; is it “\(near)”?" }
+        if let near = NearestName.find(key, among: known.keys.sorted()) { return "is not known; is it “\(near)”?" }
         guard !choices.contains(path[length]),
             let name = NearestName.find(String(path[length]), among: choices.map(String.init))
         else { return "is not known; there are \(choices.joined(separator: ", "))" }
         let section = path.prefix(length) + [name[...]]
         let meant = section + path.dropFirst(length + 1)
         let others = names(below: section[...])
-        guard names(below: meant[...]).isEmpty, !known.contains(meant.joined(separator: ".")), !others.isEmpty else {
+        guard names(below: meant[...]).isEmpty, known[meant.joined(separator: ".")] == nil, !others.isEmpty else {
             return "is not known; is it “\(meant.joined(separator: "."))”?"
         }
         return "is not known; is it a key of “\(section.joined(separator: "."))”? There are "
@@ -171,7 +225,7 @@ package struct SettingsReader {
     package func refuseUnknown(
         variables: [String], of sections: [String], others: [String] = []
     ) throws(SettingsError) {
-        let names = Set(known.map(Self.variable))
+        let names = Set(known.keys.map(Self.variable))
         let prefixes = sections.map { Self.variable("\($0).") }
         for name in variables.sorted()
         where name.hasPrefix("SLUICE_") && !names.contains(name) && !others.contains(name) {
@@ -185,7 +239,7 @@ package struct SettingsReader {
         }
     }
 
-    /// The library's name for it: `network.maxTransfers` is `SLUICE_NETWORK_MAX_TRANSFERS`.
+    /// The variable that lies over a key: `network.maxTransfers` is `SLUICE_NETWORK_MAX_TRANSFERS`.
     private static func variable(_ key: String) -> String {
         var name = "SLUICE_"
         var last: Character?
@@ -199,22 +253,60 @@ package struct SettingsReader {
 
     private func names(below path: ArraySlice<Substring>) -> [Substring] {
         let prefix = path.map { "\($0)." }.joined()
-        return Set(known.filter { $0.hasPrefix(prefix) }.map { $0.dropFirst(prefix.count).prefix { $0 != "." } })
+        return Set(known.keys.filter { $0.hasPrefix(prefix) }.map { $0.dropFirst(prefix.count).prefix { $0 != "." } })
             .sorted()
+    }
+
+    /// Adds to an error where the value of its key comes from: the variable, else the position in the file. If the file does not
+    /// have the key, that is the section that lacks it.
+    package func locating(_ error: SettingsError) -> SettingsError {
+        var error = error
+        if known[error.key] != nil, variables[Self.variable(error.key)] != nil {
+            error.source = .variable(Self.variable(error.key))
+            return error
+        }
+        var name = error.key[...]
+        while true {
+            if let (path, member) = keys.first(where: { $0.key.joined(separator: ".") == name }) {
+                let isValue = known[error.key] == path && member.value.members == nil
+                error.source = .file(file, isValue ? member.value.position : member.position)
+                return error
+            }
+            guard let dot = name.lastIndex(of: ".") else { return error }
+            name = name[..<dot]
+        }
     }
 }
 
 /// A key of `sluice.yaml`, or a variable of the environment, that cannot be used (exit code 78).
 package struct SettingsError: Error, Equatable, CustomStringConvertible {
+    /// Where a value comes from.
+    package enum Source: Equatable, Sendable {
+        /// The name of the file, and the position in it.
+        case file(String, SourcePosition)
+        /// The name of the variable.
+        case variable(String)
+    }
+
     /// As it stands in the file: `network.level.degraded.utility`.
     package let key: String
     /// The rest of the sentence: what is wrong, and what is allowed.
     package let problem: String
+    /// Nil until ``SettingsReader/locating(_:)`` has found it, and for a key that is in neither.
+    package var source: Source?
 
-    package init(key: String, problem: String) {
+    package init(key: String, problem: String, source: Source? = nil) {
         self.key = key
         self.problem = problem
+        self.source = source
     }
 
-    package var description: String { "configuration: \(key): \(problem)" }
+    package var description: String {
+        let sentence = "configuration: \(key): \(problem)"
+        return switch source {
+        case .file(let file, let position): "\(sentence) (\(file):\(position.line):\(position.column))"
+        case .variable(let name): "\(sentence) (\(name))"
+        case nil: sentence
+        }
+    }
 }

@@ -1,6 +1,5 @@
 import BuiltIn
 import Commands
-import Configuration
 import HTTPClient
 import Operations
 import Settings
@@ -9,8 +8,8 @@ import Testing
 import Transfers
 
 @Suite struct OperationsConfigurationTests {
-    private func read(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> OperationsConfiguration {
-        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+    private func read(_ values: [String: JSONValue]) throws -> OperationsConfiguration {
+        var reader = try SettingsReader(values)
         return try OperationsConfiguration(reading: &reader)
     }
 
@@ -36,8 +35,7 @@ import Transfers
         ("upload.connectionsPerHost", "many"), ("collections.directory", "relative/path"),
     ])
     func `an invalid setting is refused by its key`(_ key: String, _ value: String) throws {
-        let path = AbsoluteConfigKey(key.split(separator: ".").map(String.init))
-        let error = #expect(throws: SettingsError.self) { try read([path: .init(.string(value), isSecret: false)]) }
+        let error = #expect(throws: SettingsError.self) { try read([key: .string(value)]) }
         #expect(error?.key == key)
     }
 
@@ -48,12 +46,8 @@ import Transfers
         #expect(error?.key == "upload.trustRootsFile")
     }
 
-    private func read(yaml: String) async throws -> OperationsConfiguration {
-        let directory = try TemporaryDirectory("configuration")
-        defer { directory.remove() }
-        let file = try directory.file("sluice.yaml", Array(yaml.utf8))
-        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        var reader = SettingsReader(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: location)))
+    private func read(yaml: String) throws -> OperationsConfiguration {
+        var reader = try SettingsReader(yaml: yaml)
         return try OperationsConfiguration(reading: &reader)
     }
 
@@ -64,22 +58,22 @@ import Transfers
         }
     }
 
-    @Test func `the example configuration has the defaults`() async throws {
-        let configuration = try await read(yaml: try example)
+    @Test func `the example configuration has the defaults`() throws {
+        let configuration = try read(yaml: try example)
         var defaults = OperationsConfiguration()
         // Those of the environment of this process.
-        var nothing = SettingsReader(ConfigReader(provider: InMemoryProvider(values: [:])))
+        var nothing = try SettingsReader([:])
         defaults.credentials = try CredentialStore(reading: &nothing)
         #expect(String(describing: configuration) == String(describing: defaults))
     }
 
-    @Test func `the commented settings of the example configuration are valid`() async throws {
+    @Test func `the commented settings of the example configuration are valid`() throws {
         // Settings stand in comments without a space, or with two, after the mark. Sentences have one.
         let lines = try example.split(separator: "\n").map { line in
             line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
         }
         let text = lines.joined(separator: "\n").replacing("trustRootsFile: /etc/sluice/authority.pem", with: "")
-        let credentials = try await read(yaml: text).credentials
+        let credentials = try read(yaml: text).credentials
         #expect(
             credentials[Destination(scheme: "https", host: "media.example.com", port: 443)]
                 == .bearer(.file("/etc/sluice/media.token")))
@@ -100,8 +94,8 @@ import Transfers
             registry.types == ["cleanup", "download", "fetch", "noop", "request", "s3", "sync", "upload", "webhook"])
     }
 
-    @Test func `exec is registered only where it is enabled`() async throws {
-        #expect(BuiltInOperations.registry(try await read(yaml: "exec: {enabled: false}"))["exec"] == nil)
-        #expect(BuiltInOperations.registry(try await read(yaml: "exec: {enabled: true}"))["exec"] != nil)
+    @Test func `exec is registered only where it is enabled`() throws {
+        #expect(BuiltInOperations.registry(try read(yaml: "exec: {enabled: false}"))["exec"] == nil)
+        #expect(BuiltInOperations.registry(try read(yaml: "exec: {enabled: true}"))["exec"] != nil)
     }
 }

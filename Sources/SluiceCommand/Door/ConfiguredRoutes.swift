@@ -14,40 +14,17 @@ enum ConfiguredRoutes {
     /// - Throws: ``ExitError`` `configuration` with file and line.
     static func read(_ data: DataOptions) throws -> UploadRoutes {
         guard let path = try ConfigurationFile.path(data, data.directory()) else { return UploadRoutes() }
-        return try read(path, try FlowFile.bytes(path))
+        return try read(path, ConfigurationFile.tree(path, with: UploadRoutes.key))
     }
 
     /// - Parameters:
     ///   - path: for errors.
-    ///   - text: YAML or JSON.
-    static func read(_ path: String, _ text: [UInt8]) throws -> UploadRoutes {
-        // A file with only comments has no value.
-        guard text.contains(subsequence: UploadRoutes.key.utf8) else { return UploadRoutes() }
-        let file = try parse(path, text)
-        do throws(RouteError) { return try UploadRoutes(reading: file) } catch {
-            throw ExitError(.configuration, place(path, error.position, error.problem))
+    ///   - tree: the whole file; nil where it has no value.
+    static func read(_ path: String, _ tree: LocatedValue?) throws -> UploadRoutes {
+        guard let tree else { return UploadRoutes() }
+        do throws(RouteError) { return try UploadRoutes(reading: tree) } catch {
+            throw ExitError(.configuration, "\(path):\(error.position.map { "\($0.line):" } ?? "") \(error.problem)")
         }
-    }
-
-    /// Whether a file has more than routes.
-    static func isWholeConfiguration(_ path: String, _ text: [UInt8]) throws -> Bool {
-        try parse(path, text).members?.contains { $0.name != UploadRoutes.key } ?? false
-    }
-
-    private static func parse(_ path: String, _ text: [UInt8]) throws(ExitError) -> LocatedValue {
-        do throws(SourceError) { return try YAMLText.parse(text) } catch {
-            throw ExitError(.configuration, place(path, error.position, error.problem))
-        }
-    }
-
-    private static func place(_ path: String, _ position: SourcePosition?, _ problem: String) -> String {
-        "\(path):\(position.map { "\($0.line):" } ?? "") \(problem)"
-    }
-}
-
-extension [UInt8] {
-    fileprivate func contains(subsequence part: some Collection<UInt8>) -> Bool {
-        indices.contains { self[$0...].starts(with: part) }
     }
 }
 
@@ -69,7 +46,7 @@ struct RouteCheck {
     static func webhooks(_ data: DataOptions) async -> WebhookEndpoints? {
         let directory = data.directory()
         guard (try? ConfigurationFile.path(data, directory)) != nil else { return nil }
-        return try? await ConfigurationFile(data, directory).webhooks
+        return try? ConfigurationFile(data, directory).webhooks
     }
 
     /// The command or flow that an upload would become.

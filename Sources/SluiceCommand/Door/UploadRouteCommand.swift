@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Commands
 internal import Console
 internal import Door
+internal import FlowText
 internal import Glibc
 internal import Host
 internal import Uploads
@@ -115,9 +116,9 @@ struct RouteCheckCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let text = try FlowFile.bytes(file)
-        let routes = try ConfiguredRoutes.read(file, text).routes
-        let configuration = try configuration(text)
+        let tree = try ConfigurationFile.parse(FlowFile.bytes(file), file)
+        let routes = try ConfiguredRoutes.read(file, tree).routes
+        let configuration = configuration(tree)
         let registries = SubmitRegistries(configuration)
         let check = RouteCheck(
             registry: await registries.lookup(for: routes.flatMap(\.types)),
@@ -158,10 +159,9 @@ struct RouteCheckCommand: AsyncParsableCommand {
     }
 
     /// The options that find the programs and the receivers of webhooks.
-    private func configuration(_ text: [UInt8]) throws -> DataOptions {
-        guard data.config == nil, file != "-", try ConfiguredRoutes.isWholeConfiguration(file, text) else {
-            return data
-        }
+    private func configuration(_ tree: LocatedValue?) -> DataOptions {
+        let isWhole = tree?.members?.contains { $0.name != UploadRoutes.key } ?? false
+        guard data.config == nil, file != "-", isWhole else { return data }
         var data = data
         data.config = file
         return data

@@ -186,7 +186,7 @@ struct CollectionPutCommand: AsyncParsableCommand {
         }
         let queue = try data.queue(create: true)
         // The first collection makes the directory, which the configuration may have elsewhere.
-        let target = try await ConfigurationFile(data, queue.directory).collectionsDirectory
+        let target = try ConfigurationFile(data, queue.directory).collectionsDirectory
         let result = try CollectionCommand.run {
             try CollectionWriter(CollectionDirectory(data: data.path, at: target), name)
                 .put(lines: lines, key: key.isEmpty ? nil : key)

@@ -72,7 +72,7 @@ struct ExplainCommand: AsyncParsableCommand {
     /// The proxy that a worker with this configuration and environment would use.
     private func proxy(for command: Command, _ directory: DataDirectory) async throws -> String? {
         guard let origin = HTTPOrigin(command.destination) else { return nil }
-        return try await ConfigurationFile(data, directory).proxies().proxy(for: origin)?.description
+        return try ConfigurationFile(data, directory).proxies().proxy(for: origin)?.description
     }
 }
 
@@ -90,6 +90,6 @@ extension QueueCondition {
 
     /// As the door would read them; the default where the configuration cannot be used.
     static func uploadLimits(_ data: DataOptions, _ directory: DataDirectory) async -> UploadLimits {
-        (try? await ConfigurationFile(data, directory).door.limits) ?? UploadLimits()
+        (try? ConfigurationFile(data, directory).door.limits) ?? UploadLimits()
     }
 }

@@ -1,10 +1,10 @@
 internal import ArgumentParser
+internal import FlowText
 internal import Glibc
 internal import Host
 internal import Membership
 internal import Operations
 internal import Queue
-internal import Yams
 
 /// The data directory and its configuration.
 struct DataOptions: ParsableArguments {
@@ -159,20 +159,19 @@ struct ConfiguredStore {
 
     private mutating func read(_ path: String) throws {
         // Most commands read no other key.
-        guard let text = SmallFile.read(path), text.utf8.contains(Self.key.utf8),
-            let section = try? Yams.compose(yaml: text)?.mapping?[Self.key]
-        else { return }
-        if let text = section.string {
+        let tree = try ConfigurationFile.tree(path, with: Self.key)
+        guard let section = tree?.members?.first(where: { $0.name == Self.key })?.value else { return }
+        if let text = section.text {
             url = text.isEmpty ? nil : text
-        } else if let mapping = section.mapping {
-            for (name, value) in mapping {
-                switch (name.string, value.string) {
+        } else if let members = section.members {
+            for member in members {
+                switch (member.name, member.value.text) {
                 case ("url", let text?) where !text.isEmpty: url = text
                 case ("direct", let text?) where !text.isEmpty: direct = text
                 default:
                     throw ExitError(
                         .configuration,
-                        "\(path): “\(Self.key)” takes url and direct, each the URL of a store; “\(name.string ?? "")” is another "
+                        "\(path): “\(Self.key)” takes url and direct, each the URL of a store; “\(member.name)” is another "
                             + "key, or has no URL")
                 }
             }

@@ -36,7 +36,7 @@ struct CoordinatorCommand: AsyncParsableCommand {
         var telemetry = Telemetry.bootstrap(logger: logger)
         var configuration = CoordinatorConfiguration()
         configuration.beat = { Notify.alive() }
-        let file = try await ConfigurationFile(data, data.directory())
+        let file = try ConfigurationFile(data, data.directory())
         configuration.network = file.network
         try await ConfiguredSchedules.configured(data)?.refuseWrong()
         let queue = try data.queue(create: true)

@@ -63,7 +63,7 @@ struct DoorCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("door")
         var telemetry = Telemetry.bootstrap(logger: logger)
-        let file = try await ConfigurationFile(data, data.directory())
+        let file = try ConfigurationFile(data, data.directory())
         let queue = try data.queue(create: true)
         telemetry.more = { ServerFigures.families(of: queue.serverCounts) }
         let client = try SluiceClient(queue.opened, registry: BuiltInOperations.registry(try file.uploads()))

@@ -68,7 +68,7 @@ struct UpCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = log.logger("up")
         // Checked before the children start, so that one process reports a fault, not every child.
-        let file = try await ConfigurationFile(data, data.directory())
+        let file = try ConfigurationFile(data, data.directory())
         _ = try file.uploads()
         _ = try ConfiguredRoutes.read(data)
         try await ConfiguredSchedules.configured(data)?.refuseWrong()

@@ -78,7 +78,7 @@ struct WorkerCommand: AsyncParsableCommand {
         let logger = log.logger("worker")
         var telemetry = Telemetry.bootstrap(logger: logger)
         let directory = data.directory()
-        var operations = try await ConfigurationFile(data, directory).uploads()
+        var operations = try ConfigurationFile(data, directory).uploads()
         if let proxies = operations.http.client.proxies.summary {
             logger.info("Requests go through a proxy", metadata: ["proxy": "\(proxies)"])
         }

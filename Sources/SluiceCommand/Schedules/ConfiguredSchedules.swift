@@ -14,15 +14,10 @@ struct ConfiguredSchedules {
     init?(_ data: DataOptions) throws {
         guard let path = try ConfigurationFile.path(data, data.directory()) else { return nil }
         self.data = data
-        let text = SmallFile.read(path) ?? ""
-        guard text.utf8.contains("schedules".utf8) else {
-            entries = []
-            return
-        }
-        let file = try ScheduleFile.located(Array(text.utf8), path)
-        // Without the section all of them have vanished.
         let key = ConfigurationFile.schedulesKey
-        guard let section = file.members?.first(where: { $0.name == key }), section.value.value != .null else {
+        let tree = try ConfigurationFile.tree(path, with: key)
+        // Without the section all of them have vanished.
+        guard let section = tree?.members?.first(where: { $0.name == key }), section.value.value != .null else {
             entries = []
             return
         }

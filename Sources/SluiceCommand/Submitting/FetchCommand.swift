@@ -84,7 +84,7 @@ struct FetchCommand: AsyncParsableCommand {
     func run() async throws {
         SignalHandling.exits()
         let directory = data.directory()
-        let operations = try await ConfigurationFile(data, directory).uploads()
+        let operations = try ConfigurationFile(data, directory).uploads()
         let registry = BuiltInOperations.registry(operations)
         let payload = try payload()
         var draft = try CommandDraft(

@@ -29,7 +29,7 @@ enum SubmitRegistry {
 
     private static func programs(_ data: DataOptions) async throws -> ExecConfiguration {
         let directory = data.directory()
-        let programs = try await ConfigurationFile(data, directory).programs
+        let programs = try ConfigurationFile(data, directory).programs
         guard programs.isEnabled else {
             throw ExitError(
                 .permission,

@@ -114,7 +114,7 @@ struct WebhookSendCommand: AsyncParsableCommand {
         let registry = BuiltInOperations.registry(submission: .init(umask: CommandLineRun.inheritedUmask))
         let draft = try CommandDraft(
             type: CommandType.webhook, payload: try payload(), options: fields.options, registry: registry)
-        let endpoints = try await ConfigurationFile(data, data.directory()).webhooks
+        let endpoints = try ConfigurationFile(data, data.directory()).webhooks
         if let ambiguity = endpoints.ambiguity(of: draft.payload) {
             throw ExitError(.usage, "\(ambiguity) (--endpoint)")
         }

@@ -151,7 +151,7 @@ struct WebhookEndpointList {
 
     init(_ options: DataOptions, _ queue: QueueAccess) async throws {
         let stored = try queue.webhookEndpoints()
-        let configured = try await ConfigurationFile(options, queue.directory).webhooks.origins
+        let configured = try ConfigurationFile(options, queue.directory).webhooks.origins
         entries =
             configured.map { name, origin in
                 var setting = stored.first { $0.name == name } ?? WebhookEndpointSetting(name: name, origin: origin)

@@ -133,7 +133,7 @@ struct ConfigurationCheck {
     /// Whether a worker could start with the configuration, and the proxies of its requests.
     private func configuration() async -> [Finding] {
         do {
-            let file = try await ConfigurationFile(data, directory)
+            let file = try ConfigurationFile(data, directory)
             let uploads = try file.uploads()
             let exec = uploads.exec
             return Finding.configuration(path: data.config, proxies: uploads.http.client.proxies.summary)

@@ -1,23 +1,17 @@
 import Commands
-import Configuration
 import Door
 import HTTPClient
 import Settings
+import TestSupport
 import Testing
 import Transfers
 import UploadSpool
 
 struct DoorConfigurationTests {
     private func read(_ values: [String: String], lists: [String: [String]] = [:]) throws -> DoorConfiguration {
-        var all: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (key, value) in values {
-            all[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(stringLiteral: value)
-        }
-        for (key, list) in lists {
-            all[AbsoluteConfigKey(key.split(separator: ".").map(String.init))] = ConfigValue(
-                .stringArray(list), isSecret: false)
-        }
-        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: all)))
+        var all = values.mapValues { JSONValue.string($0) }
+        for (key, list) in lists { all[key] = .array(list.map { .string($0) }) }
+        var reader = try SettingsReader(all)
         return try DoorConfiguration(reading: &reader)
     }
 

@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import Foundation
 import Settings
 import TestSupport
@@ -9,26 +8,22 @@ import Testing
 
 /// The sections `exec` and `program` of `sluice.yaml`.
 @Suite struct ExecConfigurationTests {
-    private func read(_ yaml: String) async throws -> ExecConfiguration {
-        let directory = try TemporaryDirectory("exec-settings")
-        defer { directory.remove() }
-        let file = try directory.file("sluice.yaml", Array(yaml.utf8))
-        let location = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        var reader = SettingsReader(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: location)))
+    private func read(_ yaml: String) throws -> ExecConfiguration {
+        var reader = try SettingsReader(yaml: yaml)
         return try ExecConfiguration(reading: &reader)
     }
 
-    private func program(_ settings: String) async throws -> ExecProgram {
-        let exec = try await read("programs: [a]\nprogram:\n  a: {path: /bin/a, \(settings)}")
+    private func program(_ settings: String) throws -> ExecProgram {
+        let exec = try read("programs: [a]\nprogram:\n  a: {path: /bin/a, \(settings)}")
         return try exec.program(of: ExecPayload(.object([.init("program", "a")])))
     }
 
-    @Test func `programs are off by default`() async throws {
-        let exec = try await read("upload: {idleTimeout: 30}")
+    @Test func `programs are off by default`() throws {
+        let exec = try read("upload: {idleTimeout: 30}")
         #expect(!exec.isEnabled && exec.names.isEmpty)
     }
 
-    @Test func `every key is read`() async throws {
+    @Test func `every key is read`() throws {
         var expected = ExecProgram(name: "a", path: "/bin/a")
         expected.arguments = ["-q", "85"]
         expected.allowedArguments = .matching([ArgumentPattern(text: "-x"), ArgumentPattern(text: "/in/*")])
@@ -48,7 +43,7 @@ import Testing
         expected.exitCodes = ExecExitCodes(success: [3], retry: [66, 4], permanent: [1])
         expected.leavesDaemons = true
         expected.concurrency = 2
-        let read = try await program(
+        let read = try program(
             """
             arguments: [-q, "85"], allowArguments: [-x, "/in/*"], environment: [SIZE], set: [MODE=a=b, EMPTY=],
               setFiles: [TOKEN=/etc/token], directory: /in, stdin: true, user: media,
@@ -59,9 +54,8 @@ import Testing
     }
 
     @Test(arguments: [("true", ExecProgram.Arguments.any), ("false", .none), ("[]", .matching([]))])
-    func `arguments are allowed by a word or by patterns`(_ text: String, _ allowed: ExecProgram.Arguments) async throws
-    {
-        #expect(try await program("allowArguments: \(text)").allowedArguments == allowed)
+    func `arguments are allowed by a word or by patterns`(_ text: String, _ allowed: ExecProgram.Arguments) throws {
+        #expect(try program("allowArguments: \(text)").allowedArguments == allowed)
     }
 
     @Test(arguments: [
@@ -73,23 +67,23 @@ import Testing
         ("directory: in", "program.a.directory"), ("environment: [PATH]", "program.a.environment"),
         ("setFiles: [TOKEN=token]", "program.a.set.TOKEN"),
     ])
-    func `an invalid setting is refused by its key`(_ settings: String, _ key: String) async throws {
-        let error = await #expect(throws: SettingsError.self) { try await program(settings) }
+    func `an invalid setting is refused by its key`(_ settings: String, _ key: String) throws {
+        let error = #expect(throws: SettingsError.self) { try program(settings) }
         #expect(error?.key == key)
         if key == "program.a.set" { #expect(error?.problem.contains("hush") == false) }
     }
 
-    @Test func `a program without a path, or named twice, is refused`() async throws {
-        let missing = await #expect(throws: SettingsError.self) { try await read("programs: [a]") }
+    @Test func `a program without a path, or named twice, is refused`() throws {
+        let missing = #expect(throws: SettingsError.self) { try read("programs: [a]") }
         #expect(missing?.key == "program.a.path")
-        let twice = await #expect(throws: SettingsError.self) {
-            try await read("programs: [a, a]\nprogram:\n  a: {path: /bin/a}")
+        let twice = #expect(throws: SettingsError.self) {
+            try read("programs: [a, a]\nprogram:\n  a: {path: /bin/a}")
         }
         #expect(twice?.key == "programs")
     }
 
-    @Test func `programs that would not start are named`() async throws {
-        let exec = try await read(
+    @Test func `programs that would not start are named`() throws {
+        let exec = try read(
             """
             programs: [good, gone, other]
             program:

@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import Foundation
 import Settings
 import TestSupport
@@ -16,8 +15,8 @@ import Testing
         try body(file)
     }
 
-    private func store(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> CredentialStore {
-        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+    private func store(_ values: [String: JSONValue]) throws -> CredentialStore {
+        var reader = try SettingsReader(values)
         return try CredentialStore(reading: &reader)
     }
 
@@ -67,7 +66,7 @@ import Testing
 
     @Test func `a credential is matched by exact origin`() throws {
         let store = try store([
-            "credentials": .init(.stringArray(["media"]), isSecret: false),
+            "credentials": ["media"],
             "credential.media.origin": "https://media.example.com", "credential.media.bearerFile": "/run/token",
         ])
         func has(_ url: String) -> Bool { Destination(url).map { store[$0] != nil } ?? false }
@@ -81,7 +80,7 @@ import Testing
 
     @Test func `all kinds of credentials are read from the configuration`() throws {
         let store = try store([
-            "credentials": .init(.stringArray(["a", "b", "c"]), isSecret: false),
+            "credentials": ["a", "b", "c"],
             "credential.a.origin": "https://a", "credential.a.bearerEnvironment": "TOKEN",
             "credential.b.origin": "https://b/", "credential.b.basicUser": "u", "credential.b.basicPasswordFile": "/p",
             "credential.c.origin": "http://c:8080", "credential.c.headerName": "X-Key",
@@ -94,7 +93,7 @@ import Testing
 
     @Test func `an access key of S3 is read from the configuration, and is not a header`() throws {
         let store = try store([
-            "credentials": .init(.stringArray(["a", "b"]), isSecret: false),
+            "credentials": ["a", "b"],
             "credential.a.origin": "https://a", "credential.a.s3AccessKey": "AK", "credential.a.s3SecretFile": "/s",
             "credential.b.origin": "https://b", "credential.b.s3AccessKey": "BK",
             "credential.b.s3SecretEnvironment": "SECRET", "credential.b.s3TokenEnvironment": "TOKEN",
@@ -126,16 +125,14 @@ import Testing
         ["origin": "file:///", "bearerFile": "/t"],
     ])
     func `an invalid credential is reported by its key`(_ section: [String: String]) throws {
-        var values: [AbsoluteConfigKey: ConfigValue] = ["credentials": .init(.stringArray(["x"]), isSecret: false)]
-        for (key, value) in section {
-            values[AbsoluteConfigKey(["credential", "x", key])] = .init(.string(value), isSecret: false)
-        }
+        var values: [String: JSONValue] = ["credentials": ["x"]]
+        for (key, value) in section { values["credential.x.\(key)"] = .string(value) }
         let error = #expect(throws: SettingsError.self) { try store(values) }
         #expect(error?.key.hasPrefix("credential.x") == true)
     }
 
     @Test func `variables with secrets are listed, and an error never quotes a secret`() throws {
-        let names = ConfigValue(.stringArray(["a"]), isSecret: false)
+        let names: JSONValue = ["a"]
         let store = try store([
             "credentials": names, "credential.a.origin": "https://h",
             "credential.a.bearerEnvironment": "SLUICE_CREDENTIAL_TOKEN",
@@ -151,7 +148,7 @@ import Testing
     }
 
     @Test func `the setting credentials is a list`() throws {
-        let values: [AbsoluteConfigKey: ConfigValue] = [
+        let values: [String: JSONValue] = [
             "credentials": "media", "credential.media.origin": "https://h", "credential.media.bearerFile": "/t",
         ]
         #expect(#expect(throws: SettingsError.self) { try store(values) }?.key == "credentials")

@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import Foundation
 import Settings
 import TestSupport
@@ -16,12 +15,10 @@ import Testing
     private func store(
         _ variables: [String: String], files: Set<String> = [], _ section: [String: String] = [:]
     ) throws -> CredentialStore {
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        if !section.isEmpty { values["credentials"] = .init(.stringArray(["x"]), isSecret: false) }
-        for (key, value) in section {
-            values[AbsoluteConfigKey(["credential", "x", key])] = .init(.string(value), isSecret: false)
-        }
-        var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+        var values: [String: JSONValue] = [:]
+        if !section.isEmpty { values["credentials"] = ["x"] }
+        for (key, value) in section { values["credential.x.\(key)"] = .string(value) }
+        var reader = try SettingsReader(values)
         return try CredentialStore(
             reading: &reader, environment: AWSEnvironment(variable: { variables[$0] }, exists: { files.contains($0) }))
     }

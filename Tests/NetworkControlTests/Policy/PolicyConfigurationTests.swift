@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import NetworkControl
 import Settings
 import TestSupport
@@ -7,17 +6,11 @@ import Testing
 
 @Suite struct PolicyConfigurationTests {
     private func read(_ values: [String: String], lists: [String: [String]] = [:]) throws -> NetworkPolicy {
-        var all: [AbsoluteConfigKey: ConfigValue] = [:]
-        func key(_ name: String) -> AbsoluteConfigKey { AbsoluteConfigKey(name.split(separator: ".").map(String.init)) }
-        for (name, value) in values { all[key(name)] = .init(.string(value), isSecret: false) }
-        for (name, value) in lists { all[key(name)] = .init(.stringArray(value), isSecret: false) }
-        return try read(ConfigReader(provider: InMemoryProvider(values: all)), keys: values.keys.sorted())
-    }
-
-    private func read(_ configuration: ConfigReader, keys: [String] = []) throws -> NetworkPolicy {
-        var reader = SettingsReader(configuration)
+        var all = values.mapValues { JSONValue.string($0) }
+        for (name, value) in lists { all[name] = .array(value.map { .string($0) }) }
+        var reader = try SettingsReader(all)
         let policy = try NetworkPolicy(reading: &reader)
-        try reader.refuseUnknown(keys)
+        try reader.refuseUnknown()
         return policy
     }
 
@@ -155,13 +148,13 @@ import Testing
     }
 
     @Test func `the environment overrides the file`() throws {
-        let file = InMemoryProvider(values: ["network.maxTransfers": "8", "network.floor": "6"])
-        let environment = EnvironmentVariablesProvider(environmentVariables: [
+        let variables = [
             "SLUICE_NETWORK_MAX_TRANSFERS": "9", "SLUICE_NETWORK_LEVEL_POOR_UTILITY": "pause",
             "SLUICE_DESTINATIONS": "a, b", "SLUICE_DESTINATION_A_ORIGIN": "https://a",
             "SLUICE_DESTINATION_B_ORIGIN": "https://b", "SLUICE_DESTINATION_B_MAX_RATE": "1MB",
-        ])
-        let policy = try read(ConfigReader(providers: [environment.prefixKeys(with: "sluice"), file]))
+        ]
+        var reader = try SettingsReader(["network.maxTransfers": "8", "network.floor": "6"], variables: variables)
+        let policy = try NetworkPolicy(reading: &reader)
         #expect(policy.globalLimit == 9)
         #expect(policy.floorPercent == 6)
         #expect(policy.poor[.utility] == .pause)
@@ -170,12 +163,9 @@ import Testing
 
     // MARK: The example
 
-    private func read(yaml: String) async throws -> NetworkPolicy {
-        let directory = try TemporaryDirectory("policy")
-        defer { directory.remove() }
-        let file = try directory.file("sluice.yaml", Array(yaml.utf8))
-        let reader = ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(stringLiteral: file)]))
-        return try read(ConfigReader(provider: try await FileProvider<YAMLSnapshot>(config: reader)))
+    private func read(yaml: String) throws -> NetworkPolicy {
+        var reader = try SettingsReader(yaml: yaml)
+        return try NetworkPolicy(reading: &reader)
     }
 
     private var example: String {
@@ -186,15 +176,15 @@ import Testing
         }
     }
 
-    @Test func `the example configuration has the default values`() async throws {
-        #expect(try await read(yaml: try example) == NetworkPolicy())
+    @Test func `the example configuration has the default values`() throws {
+        #expect(try read(yaml: try example) == NetworkPolicy())
     }
 
-    @Test func `the commented lines of the example are valid`() async throws {
+    @Test func `the commented lines of the example are valid`() throws {
         let lines = try example.split(separator: "\n").map { line in
             line.hasPrefix("# ") && !line.hasPrefix("#  ") ? "" : line.hasPrefix("#") ? line.dropFirst() : line
         }
-        let policy = try await read(yaml: lines.joined(separator: "\n"))
+        let policy = try read(yaml: lines.joined(separator: "\n"))
         #expect(policy.fixedConcurrency == 8)
         #expect(
             policy.destinations[Destination(scheme: "https", host: "media.example.com", port: 443)]

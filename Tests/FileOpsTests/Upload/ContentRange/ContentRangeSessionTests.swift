@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import Operations
 import Settings
 import TestSupport

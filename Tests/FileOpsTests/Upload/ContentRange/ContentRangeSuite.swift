@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import FileOps
 import Settings
 import TestSupport

@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import FileOps
 import Operations
 import Settings
@@ -220,11 +219,11 @@ import Testing
     }
 
     @Test func `destinations with Content-Range are read from the configuration`() throws {
-        func rules(_ values: [AbsoluteConfigKey: ConfigValue]) throws -> ResumeRules {
-            var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+        func rules(_ values: [String: JSONValue]) throws -> ResumeRules {
+            var reader = try SettingsReader(values)
             return try ResumeRules(reading: &reader)
         }
-        let names = ConfigValue(.stringArray(["a", "b"]), isSecret: false)
+        let names: JSONValue = ["a", "b"]
         #expect(try rules([:]) == ResumeRules())
         let read = try rules([
             "destinations": names, "destination.a.origin": "http://h:8080", "destination.a.resume": "contentRange",
@@ -235,7 +234,7 @@ import Testing
             ("destination.a.resume", ["destination.a.resume": "put", "destination.a.origin": "http://h"]),
             ("destination.a.origin", ["destination.a.resume": "contentRange", "destination.a.origin": "http://h/x"]),
             ("destination.a.origin", ["destination.a.resume": "contentRange"]),
-        ] as [(String, [AbsoluteConfigKey: ConfigValue])] {
+        ] as [(String, [String: JSONValue])] {
             let error = #expect(throws: SettingsError.self) {
                 try rules(values.merging(["destinations": names]) { $1 })
             }

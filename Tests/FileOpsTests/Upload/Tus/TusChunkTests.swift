@@ -1,5 +1,4 @@
 import Commands
-import Configuration
 import FileOps
 import Operations
 import Settings
@@ -105,11 +104,9 @@ import Testing
 
     @Test func `chunk sizes are read by destination`() throws {
         func rules(_ size: String) throws -> ResumeRules {
-            let values: [AbsoluteConfigKey: ConfigValue] = [
-                "destinations": ConfigValue(.stringArray(["a"]), isSecret: false), "destination.a.origin": "http://h",
-                "destination.a.chunkSize": ConfigValue(.string(size), isSecret: false),
-            ]
-            var reader = SettingsReader(ConfigReader(provider: InMemoryProvider(values: values)))
+            var reader = try SettingsReader([
+                "destinations": ["a"], "destination.a.origin": "http://h", "destination.a.chunkSize": .string(size),
+            ])
             return try ResumeRules(reading: &reader)
         }
         let origin = try #require(Destination("http://h"))
