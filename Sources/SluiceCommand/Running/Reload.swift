@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Commands
 internal import Glibc
 internal import Logging
